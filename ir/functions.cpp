@@ -1,0 +1,64 @@
+#include "tilewright/ir/functions.h"
+
+#include <limits>
+
+#include "tilewright/ir/error.h"
+
+namespace tilewright::ir {
+namespace {
+
+constexpr FnInfo kFunctions[] = {
+#define TW_FN(name, kind, operands, ulp) {#name, FnKind::kind, FnDomain::operands, ulp},
+#include "tilewright/ir/functions.def"
+#undef TW_FN
+};
+
+}  // namespace
+
+const FnInfo& info(Fn fn) { return kFunctions[static_cast<int>(fn)]; }
+
+std::optional<Fn> find_fn(std::string_view name) {
+  for (size_t i = 0; i < std::size(kFunctions); ++i)
+    if (kFunctions[i].name == name) return static_cast<Fn>(i);
+  return std::nullopt;
+}
+
+bool accepts(Fn fn, DType dtype) {
+  switch (info(fn).domain) {
+    case FnDomain::any:
+      return true;
+    case FnDomain::number:
+      return dtype != DType::boolean;
+    case FnDomain::floating:
+      return is_float(dtype);
+    case FnDomain::integral:
+      return !is_float(dtype);
+  }
+  return false;
+}
+
+bool is_monoid(Fn fn) {
+  return fn == Fn::add || fn == Fn::mul || fn == Fn::min || fn == Fn::max || fn == Fn::bit_and ||
+         fn == Fn::bit_or;
+}
+
+double identity_of(Fn fn) {
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  switch (fn) {
+    case Fn::add:
+    case Fn::bit_or:
+      return 0;
+    case Fn::mul:
+      return 1;
+    case Fn::min:
+      return inf;
+    case Fn::max:
+      return -inf;
+    case Fn::bit_and:
+      return -1;
+    default:
+      throw InternalError("a function with no identity was used to reduce");
+  }
+}
+
+}  // namespace tilewright::ir
