@@ -1,0 +1,142 @@
+// Kernel IR: one CUDA kernel as statements and expressions, printed almost one to one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tilewright/ir/loc.h"
+#include "tilewright/ir/type.h"
+
+namespace tilewright::codegen {
+
+struct Expr;
+using ExprRef = std::shared_ptr<const Expr>;
+
+/// An immutable expression. Integer expressions are C ints unless a cast says otherwise.
+struct Expr {
+  enum class Kind : uint8_t {
+    integer,      ///< value
+    real,         ///< number, of `dtype` f32 or f64
+    name,         ///< a variable, parameter or constant: text
+    unary,        ///< text is the C operator: - ! ~
+    binary,       ///< text is the C operator
+    conditional,  ///< args[0] ? args[1] : args[2]
+    call,         ///< helper or builtin `text`(args)
+    cast,         ///< (text)args[0]: text is a C type
+    element,      ///< register array element: text[args[0]][args[1]]..
+    shared,       ///< element of shared buffer `text`: shared.text[args[0]]..
+    global,       ///< element of tensor parameter `text` at offset args[0]: text[offset]
+    address,      ///< &args[0]
+    member,       ///< args[0].text
+  };
+  Kind kind;
+  std::string text;
+  std::vector<ExprRef> args;
+  int64_t value = 0;
+  double number = 0;
+  DType dtype = DType::i32;
+};
+
+// Constructors. The arithmetic ones fold constants and drop neutral elements (x + 0, x * 1, 0 * x,
+// (x * a) / a, ..), so that index expressions print as a person would write them.
+ExprRef integer(int64_t value);
+ExprRef real(double value, DType dtype = DType::f32);
+ExprRef name(std::string text);
+ExprRef unary(std::string op, ExprRef x);
+ExprRef binary(std::string op, ExprRef x, ExprRef y);
+ExprRef operator+(ExprRef x, ExprRef y);
+ExprRef operator-(ExprRef x, ExprRef y);
+ExprRef operator*(ExprRef x, ExprRef y);
+ExprRef operator/(ExprRef x, ExprRef y);
+ExprRef operator%(ExprRef x, ExprRef y);
+ExprRef operator<(ExprRef x, ExprRef y);
+ExprRef operator&&(ExprRef x, ExprRef y);  ///< a null operand is "true"
+ExprRef conditional(ExprRef condition, ExprRef x, ExprRef y);
+ExprRef call(std::string function, std::vector<ExprRef> args);
+ExprRef cast(std::string type, ExprRef x);
+ExprRef element(std::string array, std::vector<ExprRef> indices);
+ExprRef shared(std::string buffer, std::vector<ExprRef> indices);
+ExprRef global(std::string tensor, ExprRef offset);
+ExprRef address(ExprRef x);
+
+bool is_integer(const ExprRef& x, int64_t value);
+/// The value of an integer expression over variables; `lookup` gives a name's value. For sizes that
+/// the host needs at launch. Throws InternalError on anything but integer arithmetic.
+int64_t evaluate(const Expr& x, const std::function<int64_t(const std::string&)>& lookup);
+
+/// A statement. Which fields count depends on the kind.
+struct Stmt {
+  enum class Kind : uint8_t {
+    declare,  ///< [const] type name = value;
+    array,    ///< type name[extents].. [= {}]; (zeroed when `zero`)
+    assign,   ///< target op value;  op is =, += ..
+    call,     ///< value, a call expression, for its effect
+    loop,  ///< for (int name = begin; name < limit; name += step) body; `unroll` prints the pragma
+    branch,   ///< if (value) body else otherwise
+    lambda,   ///< auto name = [&](params) { body };
+    barrier,  ///< __syncthreads(); comment says why
+    source,   ///< the user's line `loc`, printed as a comment; indentation as written
+    comment,  ///< free text in `comment`
+  };
+  Kind kind;
+  std::string type, name, op = "=";
+  std::vector<int64_t> extents;
+  bool is_const = true, zero = false, unroll = false;
+  ExprRef target, value, begin, limit, step;
+  std::vector<std::string> params;  ///< lambda: "int ks"
+  std::vector<Stmt> body, otherwise;
+  std::string comment;  ///< printed at the end of the line when the kind is not comment
+  Loc loc;
+};
+
+Stmt declare(std::string type, std::string name, ExprRef value, bool is_const = true);
+Stmt array(std::string type, std::string name, std::vector<int64_t> extents, bool zero = false);
+Stmt assign(ExprRef target, ExprRef value, std::string op = "=");
+Stmt call_stmt(ExprRef call);
+Stmt loop(std::string name, ExprRef begin, ExprRef limit, ExprRef step, bool unroll,
+          std::vector<Stmt> body);
+Stmt branch(ExprRef condition, std::vector<Stmt> body, std::vector<Stmt> otherwise = {});
+Stmt lambda(std::string name, std::vector<std::string> params, std::vector<Stmt> body);
+Stmt barrier(std::string why);
+Stmt source_line(Loc loc);
+Stmt comment(std::string text);
+
+/// A buffer in shared memory: a member of the printed `struct Shared`.
+struct SharedBuffer {
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<int64_t> extents;  ///< as declared: padding included
+  int alignment = 16;            ///< bytes
+  std::string comment;           ///< e.g. "[stage][row][k]"
+  int64_t offset = -1;           ///< bytes from the start; set by plan_shared
+  int64_t bytes() const;
+};
+
+/// A parameter of the kernel: a pointer to a tensor's elements or a scalar.
+struct KernelParam {
+  std::string name;
+  DType dtype = DType::f32;
+  bool tensor = true;
+  bool written = false;    ///< a pointer to non-const
+  bool may_alias = false;  ///< no __restrict__
+  int source = 0;          ///< index among the function's params
+};
+
+/// One kernel.
+struct Kernel {
+  std::string name;                 ///< the symbol: <kernel>_<hash8>
+  std::vector<std::string> header;  ///< comment lines: shapes, config, map, traffic
+  std::vector<KernelParam> params;
+  std::vector<SharedBuffer> buffers;
+  std::vector<Stmt> body;
+  ExprRef grid;  ///< number of blocks, an expression of scalar parameters
+  int threads = 128;
+  int blocks_per_sm = 1;
+  int64_t shared_bytes = 0;
+};
+
+}  // namespace tilewright::codegen
