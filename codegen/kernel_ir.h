@@ -79,6 +79,8 @@ struct Stmt {
     branch,   ///< if (value) body else otherwise
     lambda,   ///< auto name = [&](params) { body };
     barrier,  ///< __syncthreads(); comment says why
+    order,    ///< a ring's ordering edge, turned into barriers by synchronize: op is acquire, wait
+              ///< or release, params are the rings' buffers; prints nothing
     source,   ///< the user's line `loc`, printed as a comment; indentation as written
     comment,  ///< free text in `comment`
   };
@@ -102,6 +104,7 @@ Stmt loop(std::string name, ExprRef begin, ExprRef limit, ExprRef step, bool unr
 Stmt branch(ExprRef condition, std::vector<Stmt> body, std::vector<Stmt> otherwise = {});
 Stmt lambda(std::string name, std::vector<std::string> params, std::vector<Stmt> body);
 Stmt barrier(std::string why);
+Stmt order(std::string op, std::vector<std::string> buffers);
 Stmt source_line(Loc loc);
 Stmt comment(std::string text);
 

@@ -79,7 +79,7 @@ std::optional<Type> infer_permute(const Op& op) {
   expect(dims.size() == x.shape.size(), op, "dims must be a permutation");
   Shape shape;
   for (int64_t d : dims) shape.push_back(x.shape.at(d));
-  return Type::value(x.dtype, shape);
+  return x.kind == Type::Kind::shared ? Type::shared(x.dtype, shape) : Type::value(x.dtype, shape);
 }
 
 std::optional<Type> infer_reduce(const Op& op) {
