@@ -51,6 +51,15 @@ const Attr* Op::find(AttrKey key) const {
   return nullptr;
 }
 
+void Op::set(AttrKey key, Attr value) {
+  for (auto& [known, old] : attributes)
+    if (known == key) {
+      old = std::move(value);
+      return;
+    }
+  attributes.emplace_back(key, std::move(value));
+}
+
 int64_t Op::integer(AttrKey key) const { return get<int64_t>(*this, key); }
 
 int64_t Op::integer_or(AttrKey key, int64_t otherwise) const {

@@ -77,6 +77,8 @@ struct Op {
   const Shape& shape(AttrKey key) const;
   Fn fn() const;
   Effect effect() const { return info(kind).effect; }
+  /// Sets or replaces an attribute of an operation being built.
+  void set(AttrKey key, Attr value);
 };
 
 struct Region {
