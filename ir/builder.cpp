@@ -382,7 +382,10 @@ std::vector<const Value*> Rewriter::operator()(const std::vector<const Value*>& 
   return result;
 }
 
-void Rewriter::replace(const Value* value, const Value* with) { map_[value] = with; }
+void Rewriter::replace(const Value* value, const Value* with) {
+  if (with->name.empty() && with->def != nullptr) const_cast<Value*>(with)->name = value->name;
+  map_[value] = with;
+}
 
 Op* Rewriter::clone(const Op& op) {
   builder_.loc = op.loc;

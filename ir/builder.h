@@ -122,6 +122,7 @@ class Rewriter {
   /// What stands for a value of the source in the target.
   const Value* operator()(const Value* value) const;
   std::vector<const Value*> operator()(const std::vector<const Value*>& values) const;
+  /// Makes `with` stand for `value`, and gives it the user's name if it has none.
   void replace(const Value* value, const Value* with);
 
   /// Copies one operation with its regions (applying the rule inside) at the insertion point.
