@@ -1,0 +1,68 @@
+// Elementwise operators and functions on tiles.
+#pragma once
+
+#include <initializer_list>
+
+#include "tilewright/dsl/operand.h"
+
+namespace tilewright {
+
+// Shapes broadcast as in NumPy: aligned at the last dimension, missing and size-1 dimensions
+// stretch. C++ numbers take the tiles' dtype; tiles of different dtypes do not mix (tw::cast).
+// Errors of all: shape_mismatch, dtype_mismatch, literal_dtype, literals_only, function_dtype.
+
+Tile operator+(const Operand& x, const Operand& y);
+Tile operator-(const Operand& x, const Operand& y);
+Tile operator*(const Operand& x, const Operand& y);
+Tile operator/(const Operand& x, const Operand& y);  ///< integers truncate; x / 0 is 0
+Tile operator%(const Operand& x, const Operand& y);  ///< sign of the dividend; x % 0 is x
+Tile operator-(const Operand& x);
+Tile operator~(const Operand& x);
+Tile operator&(const Operand& x, const Operand& y);
+Tile operator|(const Operand& x, const Operand& y);
+Tile operator^(const Operand& x, const Operand& y);
+Tile operator<<(const Operand& x, const Operand& y);  ///< counts are taken modulo the width
+Tile operator>>(const Operand& x, const Operand& y);
+
+Tile operator==(const Operand& x, const Operand& y);  ///< comparisons give bool
+Tile operator!=(const Operand& x, const Operand& y);
+Tile operator<(const Operand& x, const Operand& y);
+Tile operator<=(const Operand& x, const Operand& y);
+Tile operator>(const Operand& x, const Operand& y);
+Tile operator>=(const Operand& x, const Operand& y);
+
+Tile operator&&(const Operand& x, const Operand& y);  ///< of bool; both sides are evaluated
+Tile operator||(const Operand& x, const Operand& y);
+Tile operator!(const Operand& x);
+
+Tile abs(const Operand& x, Loc loc = Loc::current());
+Tile exp(const Operand& x, Loc loc = Loc::current());
+Tile exp2(const Operand& x, Loc loc = Loc::current());
+Tile log(const Operand& x, Loc loc = Loc::current());
+Tile log2(const Operand& x, Loc loc = Loc::current());
+Tile sqrt(const Operand& x, Loc loc = Loc::current());
+Tile rsqrt(const Operand& x, Loc loc = Loc::current());
+Tile sin(const Operand& x, Loc loc = Loc::current());
+Tile cos(const Operand& x, Loc loc = Loc::current());
+Tile tanh(const Operand& x, Loc loc = Loc::current());
+Tile erf(const Operand& x, Loc loc = Loc::current());
+Tile floor(const Operand& x, Loc loc = Loc::current());
+Tile ceil(const Operand& x, Loc loc = Loc::current());
+Tile pow(const Operand& x, const Operand& y, Loc loc = Loc::current());
+Tile min(const Operand& x, const Operand& y, Loc loc = Loc::current());  ///< NaN if either is
+Tile max(const Operand& x, const Operand& y, Loc loc = Loc::current());
+Tile minimum(const Operand& x, const Operand& y, Loc loc = Loc::current());
+Tile maximum(const Operand& x, const Operand& y, Loc loc = Loc::current());
+/// x * y + z, rounded once.
+Tile fma(const Operand& x, const Operand& y, const Operand& z, Loc loc = Loc::current());
+/// x where condition (bool), y elsewhere; all three broadcast.
+Tile where(const Operand& condition, const Operand& x, const Operand& y, Loc loc = Loc::current());
+/// Float to float rounds to nearest even; float to integer truncates and saturates, NaN gives 0.
+Tile cast(const Operand& x, DType dtype, Loc loc = Loc::current());
+
+// Made of the functions above; half types compute in f32 and round once.
+Tile sigmoid(const Operand& x, Loc loc = Loc::current());  ///< 1 / (1 + exp(-x))
+Tile gelu(const Operand& x, Loc loc = Loc::current());     ///< x / 2 * (1 + erf(x / sqrt(2)))
+Tile relu(const Operand& x, Loc loc = Loc::current());     ///< max(x, 0)
+
+}  // namespace tilewright
