@@ -364,9 +364,11 @@ Rewriter::Rewriter(const Function& source, const Rule& rule)
   }
 }
 
-Function Rewriter::run(const Function& source, const Rule& rule) {
+Function Rewriter::run(const Function& source, const Rule& rule,
+                       const std::function<void(const Map&)>& finish) {
   Rewriter rewriter(source, rule);
   rewriter.clone_ops(source.body());
+  if (finish) finish(rewriter.map_);
   return std::move(rewriter.target_);
 }
 

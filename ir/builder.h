@@ -112,8 +112,12 @@ class Rewriter {
   /// Returns true when it has dealt with the operation (mapped its results with replace()).
   using Rule = std::function<bool(Rewriter&, const Op&)>;
 
+  using Map = std::unordered_map<const Value*, const Value*>;
+
   /// Applies `rule` to every operation of `source`, outer before inner, copying those it declines.
-  static Function run(const Function& source, const Rule& rule);
+  /// `finish`, if given, sees at the end what stands for each value of the source.
+  static Function run(const Function& source, const Rule& rule,
+                      const std::function<void(const Map&)>& finish = {});
 
   const Function& source() const { return source_; }
   Function& target() { return target_; }
@@ -139,7 +143,7 @@ class Rewriter {
   const Rule& rule_;
   Function target_;
   Builder builder_;
-  std::unordered_map<const Value*, const Value*> map_;
+  Map map_;
 };
 
 /// How often each value is used as an operand, in all regions.
