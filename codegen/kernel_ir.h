@@ -42,8 +42,12 @@ struct Expr {
 };
 
 // Constructors. The arithmetic ones fold constants and drop neutral elements (x + 0, x * 1, 0 * x,
-// (x * a) / a, ..), so that index expressions print as a person would write them.
-ExprRef integer(int64_t value);
+// (x * a) / a, ..), so that index expressions print as a person would write them. They are for
+// index arithmetic, which does not overflow, and whose variables (names, members) are not negative:
+// / and % fold on that. A kernel's own integer values go through fn_expr (function_exprs.h)
+// instead.
+ExprRef integer(int64_t value, DType dtype = DType::i32);  ///< i64: a long long
+/// An infinity or a NaN becomes a call of the helper that makes one.
 ExprRef real(double value, DType dtype = DType::f32);
 ExprRef name(std::string text);
 ExprRef unary(std::string op, ExprRef x);
@@ -62,8 +66,11 @@ ExprRef element(std::string array, std::vector<ExprRef> indices);
 ExprRef shared(std::string buffer, std::vector<ExprRef> indices);
 ExprRef global(std::string tensor, ExprRef offset);
 ExprRef address(ExprRef x);
+ExprRef member(ExprRef x, std::string field);
 
 bool is_integer(const ExprRef& x, int64_t value);
+/// Whether both are the same expression, structurally; null equals null only.
+bool same(const ExprRef& x, const ExprRef& y);
 /// The value of an integer expression over variables; `lookup` gives a name's value. For sizes that
 /// the host needs at launch. Throws InternalError on anything but integer arithmetic.
 int64_t evaluate(const Expr& x, const std::function<int64_t(const std::string&)>& lookup);
