@@ -95,6 +95,7 @@ struct Stmt {
   std::string type, name, op = "=";
   std::vector<int64_t> extents;
   bool is_const = true, zero = false, unroll = false;
+  bool uniform = false;  ///< loop, branch: all threads take it alike, so it may hold barriers
   ExprRef target, value, begin, limit, step;
   std::vector<std::string> params;  ///< lambda: "int ks"
   std::vector<Stmt> body, otherwise;
