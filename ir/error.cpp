@@ -48,7 +48,8 @@ InternalError::InternalError(const std::string& message, Loc where)
     : std::logic_error(fmt::format(
           "{}:{}: internal error in Tilewright: {}\nThis is a bug in Tilewright, not in your "
           "kernel; please report it with this text.",
-          where.file, where.line, message)) {}
+          where.file, where.line, message)),
+      message_(message) {}
 
 void throw_error(ErrorId id, Loc loc, std::string message, std::string log) {
   throw Error(id, loc, std::move(message), std::move(log));

@@ -58,6 +58,11 @@ class Error : public std::runtime_error {
 class InternalError : public std::logic_error {
  public:
   explicit InternalError(const std::string& message, Loc where = Loc::current());
+  /// What was given to the constructor.
+  const std::string& message() const { return message_; }
+
+ private:
+  std::string message_;
 };
 
 [[noreturn]] void throw_error(ErrorId id, Loc loc, std::string message, std::string log = {});

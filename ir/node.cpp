@@ -1,5 +1,8 @@
 #include "tilewright/ir/node.h"
 
+#include <mutex>
+#include <set>
+
 #include "tilewright/ir/error.h"
 
 namespace tilewright::ir {
@@ -83,7 +86,6 @@ struct Function::Arena {
   std::deque<Value> values;
   std::deque<Op> ops;
   std::deque<Region> regions;
-  std::deque<std::string> strings;
 };
 
 Function::Function() : arena_(std::make_unique<Arena>()) { body_ = new_region(); }
@@ -118,10 +120,12 @@ Op* Function::new_op(OpKind kind, Loc loc) {
 
 Region* Function::new_region() { return &arena_->regions.emplace_back(); }
 
-std::string_view Function::intern(std::string_view text) {
-  for (const std::string& known : arena_->strings)
-    if (known == text) return known;
-  return arena_->strings.emplace_back(text);
+std::string_view intern(std::string_view text) {
+  static std::mutex mutex;
+  static std::set<std::string, std::less<>> known;
+  const std::lock_guard lock(mutex);
+  const auto found = known.find(text);
+  return found != known.end() ? *found : *known.emplace(text).first;
 }
 
 }  // namespace tilewright::ir

@@ -139,14 +139,16 @@ class Function {
   Value* new_value(Type type);
   Op* new_op(OpKind kind, Loc loc);
   Region* new_region();
-  /// A copy of `text` that lives as long as the function (for Loc::file of parsed IR).
-  std::string_view intern(std::string_view text);
 
  private:
   struct Arena;
   std::unique_ptr<Arena> arena_;
   Region* body_ = nullptr;
 };
+
+/// A copy of `text` that lives as long as the program: Loc::file of parsed IR, which passes copy
+/// from function to function and errors carry away. Thread-safe.
+std::string_view intern(std::string_view text);
 
 /// Calls visit(op) for every operation under `region`, outer before inner.
 template <class Visit>

@@ -18,7 +18,9 @@ void expect_error(ErrorId id, int line, std::string_view text, const Statement& 
     ADD_FAILURE() << "no error; expected " << to_string(id);
   } catch (const Error& error) {
     EXPECT_EQ(to_string(error.id()), to_string(id)) << error.what();
-    if (line > 0) EXPECT_EQ(error.loc().line, line) << error.what();
+    if (line > 0) {
+      EXPECT_EQ(error.loc().line, line) << error.what();
+    }
     EXPECT_NE(std::string_view(error.what()).find(text), std::string_view::npos)
         << "message: " << error.what() << "\nexpected it to contain: " << text;
   } catch (const std::exception& error) {
