@@ -1,11 +1,9 @@
-// Who holds which element of a tile, and where elements lie in shared memory.
+// Who holds which element of a tile.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include "tilewright/ir/type.h"
 
 namespace tilewright::codegen {
 
@@ -52,7 +50,9 @@ struct Layout {
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
-std::string to_string(const Layout& layout);  ///< "r4:1@4 l8:1 .." for dumps; see layout.cpp
+/// For dumps, digits fastest first, each <holder><radix>:<stride>@<axis>, replication without the
+/// latter two: "r4:1@1 l8:4@1 l4:1@0 w4". Registers are r, lanes l, warps w, blocks of a cluster c.
+std::string to_string(const Layout& layout);
 
 /// The layout of a value whose dimensions `axes` were reduced away: their thread digits become
 /// replication, their register digits vanish, later axes are renumbered.
@@ -69,47 +69,24 @@ Layout scalar_layout(int warps);
 /// Whether both hold the same elements in the same registers of the same threads.
 bool same_distribution(const Layout& a, const Layout& b);
 
-/// A blocked layout: `vector` consecutive elements per thread along axis order[0], then lanes,
-/// warps and registers fill the axes in `order` (fastest first). Exact (no overhang) when that
-/// costs at most 16 registers a thread or no more than overhanging does; threads that are left over
-/// replicate.
+/// A blocked layout: `vector` consecutive elements per thread along axis order[0] (fewer when that
+/// does not divide the extent), then lanes, warps and registers fill the axes in `order` (fastest
+/// first). Exact (no overhang) when that costs at most 16 registers a thread or no more than
+/// overhanging does; threads that are left over replicate.
 Layout blocked_layout(const std::vector<int64_t>& extents, const std::vector<int>& order,
                       int vector, int warps);
 
-/// Where an element of a staged tile lies in its shared buffer. The buffer is declared as an array
-/// with one dimension per axis, in storage order (last one contiguous), its rows padded.
-struct SharedLayout {
-  std::vector<int> order;        ///< axes, slowest first
-  std::vector<int64_t> extents;  ///< of the tile, by axis
-  int64_t padding = 0;           ///< elements added to the contiguous dimension
-  int swizzle_unit = 0;          ///< elements per swizzled chunk (16 bytes); 0: no swizzle
-  int swizzle_rows =
-      1;  ///< rows that share one pattern: chunk ^= (row / swizzle_rows) % swizzle_period
-  int swizzle_period = 1;
+/// The accumulator of an [m, k] x [k, n] product done by the fma unit. Per step of k a thread reads
+/// its rows of one operand and its columns of the other from shared memory, in accesses of up to
+/// `vector_m` and `vector_n` consecutive elements of `element_bytes` (1 when k is the contiguous
+/// axis of that operand's buffer). Picks, among all ways to deal rows and columns to lanes and
+/// warps, the one with the least estimated time per step: multiplications, load instructions and
+/// shared-memory wavefronts. Exact or overhanging by the rule of blocked_layout.
+Layout dot_layout(int64_t m, int64_t n, int warps, int vector_m, int vector_n,
+                  int element_bytes = 4);
 
-  std::vector<int64_t> declared() const;  ///< array dimensions, slowest first
-  int64_t size() const;                   ///< elements, padding included
-  int64_t offset(const std::vector<int64_t>& coordinates) const;  ///< elements
-};
-
-/// One warp-wide access to a shared buffer: for each lane the coordinates of its first element, or
-/// empty when the lane does not take part.
-struct WarpAccess {
-  std::vector<std::vector<int64_t>> lanes;
-  int bytes = 4;  ///< per lane: 1, 2, 4, 8 or 16
-};
-
-/// Extra shared-memory wavefronts of an access beyond the least possible for its bytes, by
-/// enumeration of the 32 four-byte banks (accesses of 8 and 16 bytes go in 2 and 4 phases of
-/// consecutive lanes; lanes of a phase that read the same word share it).
-int bank_conflicts(const SharedLayout& layout, int element_bytes, const WarpAccess& access);
-
-/// The cheapest layout for a staged tile: tries paddings, then swizzles, and takes the first with
-/// the fewest conflicts, weighing each access by `weight` (same length as `accesses`). `unit` is
-/// the widest access, in elements, whose alignment rows must keep.
-SharedLayout choose_shared_layout(const std::vector<int64_t>& extents,
-                                  const std::vector<int>& order, int element_bytes, int unit,
-                                  const std::vector<WarpAccess>& accesses,
-                                  const std::vector<int>& weights);
+/// Which elements of an operand of a dot a thread reads when the accumulator has layout `acc`, all
+/// of k in registers: operand [m, k] when `left`, else [k, n].
+Layout dot_operand_layout(const Layout& acc, bool left, int64_t k);
 
 }  // namespace tilewright::codegen
