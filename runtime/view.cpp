@@ -83,20 +83,18 @@ int TensorView::alignment() const {
   return static_cast<int>(address & -address);
 }
 
+void TensorView::normalized_strides(int64_t* out) const {
+  if (empty()) return set_row_major(sizes(), out);
+  for (int d = rank_; d-- > 0;) {
+    const int64_t row_major = d + 1 < rank_ ? out[d + 1] * sizes_[d + 1] : 1;
+    out[d] = sizes_[d] == 1 ? row_major : strides_[d];
+  }
+}
+
 TensorSpec TensorView::spec() const {
   TensorSpec result{
-      dtype_, {sizes().begin(), sizes().end()}, {strides().begin(), strides().end()}, alignment()};
-  std::array<int64_t, max_rank> row_major;
-  set_row_major(sizes(), row_major.data());
-  // A stride that is never multiplied by a position other than 0 must not tell kernels apart: take
-  // what it would be behind the dimension to its right.
-  const bool none = empty();
-  for (int d = rank_; d-- > 0;) {
-    if (none)
-      result.strides[d] = row_major[d];
-    else if (sizes_[d] == 1)
-      result.strides[d] = d + 1 < rank_ ? result.strides[d + 1] * sizes_[d + 1] : 1;
-  }
+      dtype_, {sizes().begin(), sizes().end()}, std::vector<int64_t>(rank_), alignment()};
+  normalized_strides(result.strides.data());
   return result;
 }
 

@@ -43,6 +43,9 @@ class TensorView {
   /// Whether elements lie row-major without gaps; strides of size-1 dimensions do not matter.
   bool contiguous() const;
 
+  /// Writes rank() strides to `out`: those of size-1 dimensions, and all of an empty tensor,
+  /// replaced by what row-major order gives, so that they do not tell kernels apart.
+  void normalized_strides(int64_t* out) const;
   /// What kernels are specialized on: dtype, sizes, normalized strides and alignment.
   TensorSpec spec() const;
   /// The largest power of two up to 16 that divides the address; 16 for null.

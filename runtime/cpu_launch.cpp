@@ -1,0 +1,55 @@
+#include "tilewright/runtime/cpu_launch.h"
+
+#include <bit>
+
+#include "tilewright/ir/error.h"
+#include "tilewright/runtime/half.h"
+#include "tilewright/runtime/interpreter.h"
+
+namespace tilewright::runtime {
+namespace {
+
+// A scalar's memory as the interpreter takes it.
+HostArgument scalar_argument(DType dtype, uint64_t bits) {
+  switch (dtype) {
+    case DType::boolean:
+      return int64_t{(bits & 0xff) != 0};
+    case DType::i8:
+      return int64_t{static_cast<int8_t>(bits)};
+    case DType::u8:
+      return int64_t{static_cast<uint8_t>(bits)};
+    case DType::i16:
+      return int64_t{static_cast<int16_t>(bits)};
+    case DType::i32:
+      return int64_t{static_cast<int32_t>(bits)};
+    case DType::i64:
+      return static_cast<int64_t>(bits);
+    case DType::f16:
+      return double{f16_to_float(static_cast<uint16_t>(bits))};
+    case DType::bf16:
+      return double{bf16_to_float(static_cast<uint16_t>(bits))};
+    case DType::f32:
+      return double{std::bit_cast<float>(static_cast<uint32_t>(bits))};
+    case DType::f64:
+      return std::bit_cast<double>(bits);
+  }
+  throw InternalError("a scalar of no known dtype");
+}
+
+}  // namespace
+
+void launch_on_cpu(const ir::Function& fn, std::span<const Argument> args,
+                   std::span<const int64_t> block) {
+  InterpreterArgs values;
+  for (const Argument& arg : args) {
+    if (arg.view != nullptr)
+      values.push_back(HostTensor{arg.view->data(), arg.view->spec()});
+    else
+      values.push_back(scalar_argument(arg.dtype, arg.bits));
+  }
+  InterpreterOptions options;
+  options.block.assign(block.begin(), block.end());
+  interpret(fn, values, options);
+}
+
+}  // namespace tilewright::runtime

@@ -1,0 +1,176 @@
+#include "tilewright/runtime/executable.h"
+
+#include <array>
+#include <cstring>
+#include <limits>
+
+#include "tilewright/ir/error.h"
+
+namespace tilewright::runtime {
+namespace {
+
+constexpr int64_t kBufferAlignment = 256;
+
+int64_t round_up(int64_t bytes) {
+  return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+}
+
+// The integer that a scalar parameter's memory holds.
+int64_t integer_of(uint64_t bits, DType dtype) {
+  switch (size_of(dtype)) {
+    case 1:
+      return dtype == DType::i8 ? static_cast<int8_t>(bits) : static_cast<uint8_t>(bits);
+    case 2:
+      return static_cast<int16_t>(bits);
+    case 4:
+      return static_cast<int32_t>(bits);
+    default:
+      return static_cast<int64_t>(bits);
+  }
+}
+
+// Parameters of a launch that need no heap; kernels with more use one.
+constexpr size_t kInlineParams = 64;
+
+// `count` values, on the stack when they fit.
+template <class T>
+class Scratch {
+ public:
+  explicit Scratch(size_t count) {
+    if (count > kInlineParams) heap_.resize(count);
+    values_ = {count > kInlineParams ? heap_.data() : inline_.data(), count};
+  }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  std::span<T> values() { return values_; }
+
+ private:
+  std::array<T, kInlineParams> inline_;
+  std::vector<T> heap_;
+  std::span<T> values_;
+};
+
+}  // namespace
+
+Executable::Executable(const codegen::Plan& plan,
+                       std::span<const std::shared_ptr<const CompiledCuda>> binaries,
+                       std::vector<ParamName> params, int device)
+    : name_(plan.name), params_(std::move(params)), device_(device) {
+  for (const codegen::Buffer& buffer : plan.buffers)
+    if (buffer.role == codegen::Buffer::Role::workspace) workspace_.push_back(amount(buffer.bytes));
+  size_t next = 0;
+  for (const codegen::Step& step : plan.steps) {
+    Step& made = steps_.emplace_back();
+    if (step.kind == codegen::Step::Kind::kernel) {
+      internal_check(next < binaries.size(), "a kernel step has no binary");
+      made.kernel = load(step.kernel, *binaries[next++]);
+    } else {
+      const int buffer = step.memset.buffer;
+      made.fill = {source_of_buffer(plan, buffer), step.memset.value,
+                   amount(plan.buffers.at(static_cast<size_t>(buffer)).bytes)};
+    }
+  }
+}
+
+Executable::KernelLaunch Executable::load(const codegen::KernelStep& step,
+                                          const CompiledCuda& binary) {
+  const Module& module =
+      modules_.emplace_back(device_, binary.cubin, binary.ptx, step.symbol, binary.compiler);
+  KernelLaunch made;
+  made.symbol = step.symbol;
+  made.function = module.function(step.symbol, step.shared_bytes);
+  made.shape = {1, step.threads, step.cluster, step.shared_bytes, step.cooperative};
+  made.grid = amount(step.grid);
+  for (const codegen::KernelParam& param : step.params) {
+    internal_check(
+        param.source >= 0 && static_cast<size_t>(param.source) < params_.size() + workspace_.size(),
+        "a kernel parameter has no source");
+    made.sources.push_back(param.source);
+  }
+  return made;
+}
+
+Executable::Amount Executable::amount(const codegen::ExprRef& expression) const {
+  if (expression == nullptr) return {0, nullptr};
+  if (expression->kind == codegen::Expr::Kind::integer) return {expression->value, nullptr};
+  return {0, expression};
+}
+
+int Executable::source_of_buffer(const codegen::Plan& plan, int buffer) const {
+  const codegen::Buffer& wanted = plan.buffers.at(static_cast<size_t>(buffer));
+  if (wanted.role == codegen::Buffer::Role::parameter) {
+    for (size_t i = 0; i < params_.size(); ++i)
+      if (params_[i].name == wanted.name) return static_cast<int>(i);
+    return buffer;
+  }
+  int number = static_cast<int>(params_.size());
+  for (int i = 0; i < buffer; ++i)
+    number += plan.buffers[static_cast<size_t>(i)].role == codegen::Buffer::Role::workspace;
+  return number;
+}
+
+int64_t Executable::evaluate(const Amount& amount, std::span<const ParamValue> values) const {
+  if (amount.expression == nullptr) return amount.value;
+  return codegen::evaluate(*amount.expression, [&](const std::string& name) {
+    for (size_t i = 0; i < params_.size(); ++i)
+      if (!params_[i].tensor && params_[i].name == name)
+        return integer_of(values[i].bits, params_[i].dtype);
+    throw InternalError("a size of plan " + name_ + " depends on '" + name +
+                        "', which is no scalar parameter");
+  });
+}
+
+int64_t Executable::workspace_bytes(std::span<const ParamValue> values) const {
+  int64_t total = 0;
+  for (const Amount& bytes : workspace_) total += round_up(evaluate(bytes, values));
+  return total;
+}
+
+void Executable::launch(std::span<const ParamValue> values, void* workspace,
+                        CUstream_st* stream) const {
+  internal_check(values.size() == params_.size(), "a launch has another number of parameters");
+  Scratch<ParamValue> all(params_.size() + workspace_.size());
+  std::copy(values.begin(), values.end(), all.values().begin());
+  if (!workspace_.empty()) {
+    int64_t offset = 0;
+    for (size_t i = 0; i < workspace_.size(); ++i) {
+      const uint64_t address =
+          reinterpret_cast<uintptr_t>(workspace) + static_cast<uint64_t>(offset);
+      all.values()[params_.size() + i].bits = address;
+      offset += round_up(evaluate(workspace_[i], values));
+    }
+  }
+  for (const Step& step : steps_) {
+    if (step.kernel) {
+      run(*step.kernel, all.values(), values, stream);
+    } else {
+      void* pointer = reinterpret_cast<void*>(all.values()[step.fill.source].bits);
+      fill_bytes(pointer, step.fill.value, evaluate(step.fill.bytes, values), stream);
+    }
+  }
+}
+
+void Executable::run(const KernelLaunch& kernel, std::span<ParamValue> values,
+                     std::span<const ParamValue> params, CUstream_st* stream) const {
+  LaunchShape shape = kernel.shape;
+  shape.grid = evaluate(kernel.grid, params);
+  if (shape.grid == 0) return;
+  if (shape.grid > std::numeric_limits<int32_t>::max())
+    raise(ErrorId::grid_too_large, {}, name_, shape.grid);
+  Scratch<void*> pointers(kernel.sources.size());
+  for (size_t i = 0; i < kernel.sources.size(); ++i)
+    pointers.values()[i] = &values[static_cast<size_t>(kernel.sources[i])];
+  launch_kernel(kernel.function, shape, stream, pointers.values().data(), kernel.symbol);
+}
+
+std::vector<std::shared_ptr<const CompiledCuda>> compile_plan(const codegen::Plan& plan,
+                                                              CubinCache& cache) {
+  std::vector<std::shared_ptr<const CompiledCuda>> binaries;
+  for (const codegen::Step& step : plan.steps)
+    if (step.kind == codegen::Step::Kind::kernel)
+      binaries.push_back(
+          compile_cached(step.kernel.source, step.kernel.symbol, plan.target, cache));
+  return binaries;
+}
+
+}  // namespace tilewright::runtime
