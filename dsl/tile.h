@@ -172,6 +172,7 @@ class Tile : public dsl::Subscripts<Tile, Tile, dsl::ViewIndex> {
   }
   dsl::Slot slot() const { return slot_; }
   static Tile of(const ir::Value* value, Loc loc);
+  explicit Tile(dsl::Slot slot) : slot_(slot) {}
 
  protected:
   struct FromValue {};
@@ -209,6 +210,7 @@ class Scalar : public Tile {
   }
   using Tile::operator=;
 
+  explicit Scalar(dsl::Slot slot) : Tile(slot) {}
   static Scalar of(const ir::Value* value, Loc loc) { return Scalar(FromValue{}, value, loc); }
 };
 

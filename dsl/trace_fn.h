@@ -142,7 +142,7 @@ ParamInfo param_info() {
 
 /// The tensor or scalar parameter of the trace in progress that stands for argument `index`.
 Tensor tensor_param(size_t index);
-const ir::Value* scalar_param(size_t index);
+Slot scalar_param(size_t index);
 [[noreturn]] void raise_callable_type(size_t index);
 
 /// The object a kernel's callable receives for argument `index`.
@@ -151,7 +151,7 @@ P make_param(const KernelArg& arg, size_t index) {
   if constexpr (std::is_same_v<P, Tensor>) {
     return tensor_param(index);
   } else if constexpr (IsScalar<P>::value) {
-    return P::of(scalar_param(index), Loc{});
+    return P(scalar_param(index));
   } else if constexpr (IsFn<P>::value) {
     const P* fn = std::any_cast<P>(&std::get<KernelArg::Callable>(arg.value).fn);
     if (fn == nullptr) raise_callable_type(index);

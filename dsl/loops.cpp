@@ -1,0 +1,106 @@
+#include "tilewright/dsl/loops.h"
+
+#include <algorithm>
+#include <exception>
+
+#include "tilewright/dsl/elementwise.h"
+#include "tilewright/dsl/trace.h"
+#include "tilewright/ir/error.h"
+
+namespace tilewright {
+
+using dsl::Trace;
+
+const ir::Value* TileIndex::slice(Loc loc) const {
+  Trace::current("a loop's index", loc).expect_open(frame_, "a loop's index", loc);
+  return slice_;
+}
+
+Scalar<int64_t> TileIndex::begin(Loc loc) const {
+  const ir::Value* from = slice(loc);
+  return Scalar<int64_t>::of(Trace::current("begin", loc).at(loc).slice_begin(from), loc);
+}
+
+Scalar<int64_t> TileIndex::end(Loc loc) const {
+  const ir::Value* from = slice(loc);
+  return Scalar<int64_t>::of(Trace::current("end", loc).at(loc).slice_end(from), loc);
+}
+
+Scalar<int64_t> TileIndex::size(Loc loc) const {
+  const ir::Value* from = slice(loc);
+  ir::Builder& builder = Trace::current("size", loc).at(loc);
+  const ir::Value* end = builder.slice_end(from);
+  const ir::Value* begin = builder.slice_begin(from);
+  return Scalar<int64_t>::of(builder.binary(ir::Fn::sub, end, begin), loc);
+}
+
+Scalar<int64_t> TileIndex::id(Loc loc) const {
+  const ir::Value* from = slice(loc);
+  return Scalar<int64_t>::of(Trace::current("id", loc).at(loc).slice_id(from), loc);
+}
+
+Tile TileIndex::index(Loc loc) const {
+  const ir::Value* from = slice(loc);
+  return dsl::tile_of(Trace::current("index", loc).at(loc).slice_index(from), loc);
+}
+
+BlockSize block(int64_t size, Loc loc) {
+  if (size <= 0) raise(ErrorId::bad_block, loc, size);
+  return {size};
+}
+
+namespace dsl {
+
+Bound::Bound(const Tile& scalar, Loc loc)
+    : value_(integer_scalar(Operand(scalar, loc), "a loop's bound", loc)) {}
+
+Bound::Bound(const TileIndex& single, Loc loc)
+    : value_(integer_scalar(Operand(single, loc), "a loop's bound", loc)) {}
+
+const ir::Value* Bound::value(Loc loc) const {
+  if (value_ != nullptr) return value_;
+  return Trace::current("a loop's bound", loc).at(loc).index(size_.value());
+}
+
+std::vector<LoopDim> one_by_one(std::vector<LoopDim> dims) {
+  for (LoopDim& dim : dims) {
+    dim.single = true;
+    dim.block = {1};
+  }
+  return dims;
+}
+
+LoopRun::LoopRun(std::vector<LoopDim> dims, Loc loc)
+    : dims_(std::move(dims)), loc_(loc), exceptions_(std::uncaught_exceptions()) {
+  Trace& trace = Trace::current("a tile loop", loc);
+  const int regions = trace.regions_of(dims_);
+  slices_ = trace.open_loops(dims_, loc);
+  opened_ = regions;
+  runs_left_ = trace.body_runs();
+}
+
+LoopRun::~LoopRun() {
+  Trace* trace = Trace::active();
+  if (opened_ == 0 || trace == nullptr) return;
+  trace->close_regions(opened_);
+  if (std::uncaught_exceptions() == exceptions_) trace->note_left_early(loc_);
+}
+
+bool LoopRun::more() {
+  if (runs_left_ > 0) return true;
+  Trace::current("a tile loop", loc_).close_regions(opened_);
+  opened_ = 0;
+  return false;
+}
+
+void LoopRun::next() {
+  if (--runs_left_ > 0) Trace::current("a tile loop", loc_).restart_body();
+}
+
+TileIndex LoopRun::index(size_t dim) const {
+  return TileIndex(slices_.at(dim), dims_.at(dim).single,
+                   Trace::current("a tile loop", loc_).frame());
+}
+
+}  // namespace dsl
+}  // namespace tilewright

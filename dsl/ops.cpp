@@ -1,0 +1,174 @@
+#include "tilewright/dsl/ops.h"
+
+#include "tilewright/dsl/elementwise.h"
+#include "tilewright/dsl/trace.h"
+
+namespace tilewright {
+namespace {
+
+using dsl::builder_at;
+using dsl::tile_of;
+using ir::Fn;
+using ir::Value;
+
+/// Two operands brought to one dtype and shape.
+struct Pair {
+  const Value *x, *y;
+};
+
+Pair unify(std::string_view what, const Operand& x, const Operand& y, Loc loc) {
+  builder_at(what, loc);
+  const DType dtype = dsl::common_dtype(what, {&x, &y}, loc);
+  const Value* a = dsl::materialize(x, dtype, loc);
+  const Value* b = dsl::materialize(y, dtype, loc);
+  const ir::Shape shape = dsl::common_shape(what, {a, b}, loc);
+  return {dsl::broadcast(a, shape), dsl::broadcast(b, shape)};
+}
+
+Tile binary(Fn fn, const Operand& x, const Operand& y, Loc loc) {
+  const Pair pair = unify(ir::info(fn).name, x, y, loc);
+  dsl::expect_accepts(fn, pair.x->type.dtype, loc);
+  return tile_of(builder_at(ir::info(fn).name, loc).binary(fn, pair.x, pair.y), loc);
+}
+
+Tile compare(Fn fn, const Operand& x, const Operand& y, Loc loc) {
+  const Pair pair = unify(ir::info(fn).name, x, y, loc);
+  return tile_of(builder_at(ir::info(fn).name, loc).compare(fn, pair.x, pair.y), loc);
+}
+
+Tile logical(std::string_view what, Fn fn, const Operand& x, const Operand& y, Loc loc) {
+  const Pair pair = unify(what, x, y, loc);
+  dsl::expect_bool(what, pair.x->type.dtype, loc);
+  return tile_of(builder_at(what, loc).binary(fn, pair.x, pair.y), loc);
+}
+
+Tile unary(Fn fn, const Operand& x, Loc loc) {
+  ir::Builder& builder = builder_at(ir::info(fn).name, loc);
+  const DType dtype = dsl::common_dtype(ir::info(fn).name, {&x}, loc);
+  dsl::expect_accepts(fn, dtype, loc);
+  return tile_of(builder.unary(fn, x.value()), loc);
+}
+
+/// Applies a composed function in f32 where x is of a half type, rounding once.
+template <class Compose>
+Tile in_f32(std::string_view what, const Operand& x, Loc loc, const Compose& compose) {
+  const DType dtype = dsl::common_dtype(what, {&x}, loc);
+  if (!is_half(dtype)) return compose(x);
+  return cast({compose({cast(x, f32, loc), loc}), loc}, dtype, loc);
+}
+
+/// The later operand's line is the nearer to an operator on a line of its own.
+Loc loc_of(const Operand& x, const Operand& y) { return y.loc().known() ? y.loc() : x.loc(); }
+
+}  // namespace
+
+Tile operator+(const Operand& x, const Operand& y) { return binary(Fn::add, x, y, loc_of(x, y)); }
+Tile operator-(const Operand& x, const Operand& y) { return binary(Fn::sub, x, y, loc_of(x, y)); }
+Tile operator*(const Operand& x, const Operand& y) { return binary(Fn::mul, x, y, loc_of(x, y)); }
+Tile operator/(const Operand& x, const Operand& y) { return binary(Fn::div, x, y, loc_of(x, y)); }
+Tile operator%(const Operand& x, const Operand& y) { return binary(Fn::rem, x, y, loc_of(x, y)); }
+Tile operator&(const Operand& x, const Operand& y) {
+  return binary(Fn::bit_and, x, y, loc_of(x, y));
+}
+Tile operator|(const Operand& x, const Operand& y) {
+  return binary(Fn::bit_or, x, y, loc_of(x, y));
+}
+Tile operator^(const Operand& x, const Operand& y) {
+  return binary(Fn::bit_xor, x, y, loc_of(x, y));
+}
+Tile operator<<(const Operand& x, const Operand& y) { return binary(Fn::shl, x, y, loc_of(x, y)); }
+Tile operator>>(const Operand& x, const Operand& y) { return binary(Fn::shr, x, y, loc_of(x, y)); }
+Tile operator-(const Operand& x) { return unary(Fn::neg, x, x.loc()); }
+Tile operator~(const Operand& x) { return unary(Fn::bit_not, x, x.loc()); }
+
+Tile operator==(const Operand& x, const Operand& y) { return compare(Fn::eq, x, y, loc_of(x, y)); }
+Tile operator!=(const Operand& x, const Operand& y) { return compare(Fn::ne, x, y, loc_of(x, y)); }
+Tile operator<(const Operand& x, const Operand& y) { return compare(Fn::lt, x, y, loc_of(x, y)); }
+Tile operator<=(const Operand& x, const Operand& y) { return compare(Fn::le, x, y, loc_of(x, y)); }
+Tile operator>(const Operand& x, const Operand& y) { return compare(Fn::gt, x, y, loc_of(x, y)); }
+Tile operator>=(const Operand& x, const Operand& y) { return compare(Fn::ge, x, y, loc_of(x, y)); }
+
+Tile operator&&(const Operand& x, const Operand& y) {
+  return logical("&&", Fn::bit_and, x, y, loc_of(x, y));
+}
+Tile operator||(const Operand& x, const Operand& y) {
+  return logical("||", Fn::bit_or, x, y, loc_of(x, y));
+}
+Tile operator!(const Operand& x) {
+  const DType dtype = dsl::common_dtype("!", {&x}, x.loc());
+  dsl::expect_bool("!", dtype, x.loc());
+  return unary(Fn::bit_not, x, x.loc());
+}
+
+Tile abs(const Operand& x, Loc loc) { return unary(Fn::abs, x, loc); }
+Tile exp(const Operand& x, Loc loc) { return unary(Fn::exp, x, loc); }
+Tile exp2(const Operand& x, Loc loc) { return unary(Fn::exp2, x, loc); }
+Tile log(const Operand& x, Loc loc) { return unary(Fn::log, x, loc); }
+Tile log2(const Operand& x, Loc loc) { return unary(Fn::log2, x, loc); }
+Tile sqrt(const Operand& x, Loc loc) { return unary(Fn::sqrt, x, loc); }
+Tile rsqrt(const Operand& x, Loc loc) { return unary(Fn::rsqrt, x, loc); }
+Tile sin(const Operand& x, Loc loc) { return unary(Fn::sin, x, loc); }
+Tile cos(const Operand& x, Loc loc) { return unary(Fn::cos, x, loc); }
+Tile tanh(const Operand& x, Loc loc) { return unary(Fn::tanh, x, loc); }
+Tile erf(const Operand& x, Loc loc) { return unary(Fn::erf, x, loc); }
+Tile floor(const Operand& x, Loc loc) { return unary(Fn::floor, x, loc); }
+Tile ceil(const Operand& x, Loc loc) { return unary(Fn::ceil, x, loc); }
+Tile pow(const Operand& x, const Operand& y, Loc loc) { return binary(Fn::pow, x, y, loc); }
+Tile min(const Operand& x, const Operand& y, Loc loc) { return binary(Fn::min, x, y, loc); }
+Tile max(const Operand& x, const Operand& y, Loc loc) { return binary(Fn::max, x, y, loc); }
+Tile minimum(const Operand& x, const Operand& y, Loc loc) { return binary(Fn::min, x, y, loc); }
+Tile maximum(const Operand& x, const Operand& y, Loc loc) { return binary(Fn::max, x, y, loc); }
+
+Tile fma(const Operand& x, const Operand& y, const Operand& z, Loc loc) {
+  ir::Builder& builder = builder_at("fma", loc);
+  const DType dtype = dsl::common_dtype("fma", {&x, &y, &z}, loc);
+  if (!is_float(dtype)) raise(ErrorId::function_dtype, loc, "fma", "float", to_string(dtype));
+  const Value* a = dsl::materialize(x, dtype, loc);
+  const Value* b = dsl::materialize(y, dtype, loc);
+  const Value* c = dsl::materialize(z, dtype, loc);
+  const ir::Shape shape = dsl::common_shape("fma", {a, b, c}, loc);
+  return tile_of(
+      builder.fma(dsl::broadcast(a, shape), dsl::broadcast(b, shape), dsl::broadcast(c, shape)),
+      loc);
+}
+
+Tile where(const Operand& condition, const Operand& x, const Operand& y, Loc loc) {
+  ir::Builder& builder = builder_at("where", loc);
+  const Value* c = dsl::materialize(condition, DType::boolean, loc);
+  dsl::expect_bool("where's condition", c->type.dtype, loc);
+  const DType dtype = dsl::common_dtype("where", {&x, &y}, loc);
+  const Value* a = dsl::materialize(x, dtype, loc);
+  const Value* b = dsl::materialize(y, dtype, loc);
+  const ir::Shape shape = dsl::common_shape("where", {c, a, b}, loc);
+  return tile_of(
+      builder.select(dsl::broadcast(c, shape), dsl::broadcast(a, shape), dsl::broadcast(b, shape)),
+      loc);
+}
+
+Tile cast(const Operand& x, DType dtype, Loc loc) {
+  ir::Builder& builder = builder_at("cast", loc);
+  return tile_of(builder.cast(dsl::materialize(x, dtype, loc), dtype), loc);
+}
+
+Tile sigmoid(const Operand& x, Loc loc) {
+  return in_f32("sigmoid", x, loc, [&](const Operand& v) {
+    const Tile e = exp({-v, loc}, loc);
+    return binary(Fn::div, {1.0, loc}, {binary(Fn::add, {e, loc}, {1.0, loc}, loc), loc}, loc);
+  });
+}
+
+Tile gelu(const Operand& x, Loc loc) {
+  constexpr double sqrt_half = 0.70710678118654752440;
+  return in_f32("gelu", x, loc, [&](const Operand& v) {
+    const Tile e = erf({binary(Fn::mul, v, {sqrt_half, loc}, loc), loc}, loc);
+    const Tile half = binary(Fn::mul, v, {0.5, loc}, loc);
+    return binary(Fn::mul, {half, loc}, {binary(Fn::add, {e, loc}, {1.0, loc}, loc), loc}, loc);
+  });
+}
+
+Tile relu(const Operand& x, Loc loc) {
+  const DType dtype = dsl::common_dtype("relu", {&x}, loc);
+  return is_float(dtype) ? max(x, {0.0, loc}, loc) : max(x, {0, loc}, loc);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,167 @@
+#include "tilewright/dsl/reduce.h"
+
+#include <algorithm>
+
+#include "tilewright/dsl/elementwise.h"
+#include "tilewright/dsl/trace.h"
+#include "tilewright/ir/error.h"
+
+namespace tilewright {
+namespace {
+
+using ir::Fn;
+using ir::Value;
+
+/// The axes as sorted non-negative numbers; all of them without `axes`.
+std::vector<int64_t> positions(std::string_view what, const Axes* axes, int rank, Loc loc) {
+  std::vector<int64_t> result;
+  for (int dim = 0; axes == nullptr && dim < rank; ++dim) result.push_back(dim);
+  for (int dim : axes == nullptr ? std::vector<int>{} : axes->dims) {
+    const int64_t at = dim < 0 ? dim + rank : dim;
+    if (at < 0 || at >= rank || std::find(result.begin(), result.end(), at) != result.end())
+      raise(ErrorId::bad_axis, loc, what, dim, rank);
+    result.push_back(at);
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+/// Puts dimensions of size 1 where `axes` were reduced.
+const Value* restore_dims(ir::Builder& builder, const Value* x, const std::vector<int64_t>& axes) {
+  ir::Shape shape = x->type.shape;
+  for (int64_t axis : axes) shape.insert(shape.begin() + axis, ir::Dim::constant(1));
+  std::vector<int64_t> kept;
+  for (int64_t i = 0; i < static_cast<int64_t>(shape.size()); ++i)
+    if (std::find(axes.begin(), axes.end(), i) == axes.end()) kept.push_back(i);
+  return builder.broadcast(x, shape, kept);
+}
+
+Tile reduce(std::string_view what, Fn fn, const Value* x, const Axes* axes, KeepDims keep,
+            Loc loc) {
+  ir::Builder& builder = dsl::builder_at(what, loc);
+  const auto dims = positions(what, axes, static_cast<int>(x->type.shape.size()), loc);
+  for (int64_t dim : dims)
+    if ((fn == Fn::max || fn == Fn::min) && x->type.shape[dim] == ir::Dim::constant(0))
+      raise(ErrorId::reduce_nothing, loc, what);
+  if (dims.empty()) return dsl::tile_of(x, loc);
+  const Value* result = builder.reduce(fn, x, dims);
+  if (keep == KeepDims::yes) result = restore_dims(builder, result, dims);
+  return dsl::tile_of(result, loc);
+}
+
+/// Sums and products: halves accumulate in f32 and round once, small integers and bool in i32.
+Tile accumulate(std::string_view what, Fn fn, const Operand& x, const Axes* axes, KeepDims keep,
+                Loc loc) {
+  ir::Builder& builder = dsl::builder_at(what, loc);
+  const DType dtype = dsl::common_dtype(what, {&x}, loc);
+  if (is_half(dtype)) {
+    const Tile wide = reduce(what, fn, builder.cast(x.value(), DType::f32), axes, keep, loc);
+    return dsl::tile_of(builder.cast(Operand(wide, loc).value(), dtype), loc);
+  }
+  const bool small = dtype == DType::boolean || (is_integer(dtype) && size_of(dtype) < 4);
+  const Value* value = small ? builder.cast(x.value(), DType::i32) : x.value();
+  return reduce(what, fn, value, axes, keep, loc);
+}
+
+Tile extremum(std::string_view what, Fn fn, const Operand& x, const Axes* axes, KeepDims keep,
+              Loc loc) {
+  dsl::common_dtype(what, {&x}, loc);
+  return reduce(what, fn, x.value(), axes, keep, loc);
+}
+
+Tile quantifier(std::string_view what, Fn fn, const Operand& x, const Axes* axes, KeepDims keep,
+                Loc loc) {
+  dsl::expect_bool(what, dsl::common_dtype(what, {&x}, loc), loc);
+  return reduce(what, fn, x.value(), axes, keep, loc);
+}
+
+/// The accumulator's dtype of a dot; nothing when the operands' dtype has none.
+std::optional<DType> accumulator_of(DType dtype) {
+  switch (dtype) {
+    case DType::f16:
+    case DType::bf16:
+    case DType::f32:
+      return DType::f32;
+    case DType::f64:
+      return DType::f64;
+    case DType::i8:
+      return DType::i32;
+    default:
+      return std::nullopt;
+  }
+}
+
+Tile contract(std::string_view what, const Operand& a, const Operand& b, const Operand* acc,
+              Loc loc) {
+  ir::Builder& builder = dsl::builder_at(what, loc);
+  for (const Operand* operand : {&a, &b}) dsl::common_dtype(what, {operand}, loc);
+  const ir::Type &x = a.value()->type, &y = b.value()->type;
+  const auto dtype = accumulator_of(x.dtype);
+  const DType acc_dtype = acc != nullptr && acc->value() != nullptr ? acc->value()->type.dtype
+                                                                    : dtype.value_or(x.dtype);
+  if (!dtype || x.dtype != y.dtype || acc_dtype != *dtype)
+    raise(ErrorId::dot_dtype, loc, what, to_string(x.dtype), to_string(y.dtype),
+          to_string(acc_dtype));
+  const bool fits = x.shape.size() == 2 && y.shape.size() == 2 && x.shape[1] == y.shape[0];
+  const ir::Shape shape = fits ? ir::Shape{x.shape[0], y.shape[1]} : ir::Shape{};
+  const Value* start = acc != nullptr ? dsl::materialize(*acc, *dtype, loc) : nullptr;
+  if (!fits || (start != nullptr && !dsl::broadcasts_to(start->type.shape, shape)))
+    raise(ErrorId::dot_shape, loc, what, dsl::describe(x.shape), dsl::describe(y.shape),
+          start != nullptr ? dsl::describe(start->type.shape) : "none");
+  if (start == nullptr) start = builder.constant(*dtype, int64_t{0});
+  return dsl::tile_of(builder.dot(a.value(), b.value(), dsl::broadcast(start, shape)), loc);
+}
+
+}  // namespace
+
+Tile sum(const Operand& x, Loc loc) {
+  return accumulate("sum", Fn::add, x, nullptr, KeepDims::no, loc);
+}
+Tile sum(const Operand& x, const Axes& axes, KeepDims keep, Loc loc) {
+  return accumulate("sum", Fn::add, x, &axes, keep, loc);
+}
+Tile prod(const Operand& x, Loc loc) {
+  return accumulate("prod", Fn::mul, x, nullptr, KeepDims::no, loc);
+}
+Tile prod(const Operand& x, const Axes& axes, KeepDims keep, Loc loc) {
+  return accumulate("prod", Fn::mul, x, &axes, keep, loc);
+}
+Tile max(const Operand& x, Loc loc) {
+  return extremum("max", Fn::max, x, nullptr, KeepDims::no, loc);
+}
+Tile max(const Operand& x, const Axes& axes, KeepDims keep, Loc loc) {
+  return extremum("max", Fn::max, x, &axes, keep, loc);
+}
+Tile min(const Operand& x, Loc loc) {
+  return extremum("min", Fn::min, x, nullptr, KeepDims::no, loc);
+}
+Tile min(const Operand& x, const Axes& axes, KeepDims keep, Loc loc) {
+  return extremum("min", Fn::min, x, &axes, keep, loc);
+}
+Tile any(const Operand& x, Loc loc) {
+  return quantifier("any", Fn::bit_or, x, nullptr, KeepDims::no, loc);
+}
+Tile any(const Operand& x, const Axes& axes, KeepDims keep, Loc loc) {
+  return quantifier("any", Fn::bit_or, x, &axes, keep, loc);
+}
+Tile All::operator()(const Operand& x, Loc loc) const {
+  return quantifier("all", Fn::bit_and, x, nullptr, KeepDims::no, loc);
+}
+Tile All::operator()(const Operand& x, const Axes& axes, Loc loc) const {
+  return (*this)(x, axes, KeepDims::no, loc);
+}
+Tile All::operator()(const Operand& x, const Axes& axes, KeepDims keep, Loc loc) const {
+  return quantifier("all", Fn::bit_and, x, &axes, keep, loc);
+}
+
+Tile dot(const Operand& a, const Operand& b, Loc loc) {
+  return contract("dot", a, b, nullptr, loc);
+}
+Tile dot(const Operand& a, const Operand& b, const Operand& acc, Loc loc) {
+  return contract("dot", a, b, &acc, loc);
+}
+Tile addmm(const Operand& acc, const Operand& a, const Operand& b, Loc loc) {
+  return contract("addmm", a, b, &acc, loc);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,131 @@
+#include "tilewright/dsl/shape_ops.h"
+
+#include <numeric>
+
+#include "tilewright/dsl/elementwise.h"
+#include "tilewright/dsl/ops.h"
+#include "tilewright/dsl/trace.h"
+#include "tilewright/ir/error.h"
+
+namespace tilewright {
+namespace {
+
+using dsl::Trace;
+using ir::Value;
+
+ir::Dim dim_of(const dsl::TileDim& dim, Loc loc) {
+  if (dim.slice() != nullptr) return dim.slice()->type.shape[0];
+  if (dim.size() < 0) raise(ErrorId::bad_size, loc, dim.size());
+  return ir::Dim::constant(dim.size().value());
+}
+
+ir::Shape shape_of(std::initializer_list<dsl::TileDim> dims, Loc loc) {
+  ir::Shape shape;
+  for (const dsl::TileDim& dim : dims) shape.push_back(dim_of(dim, loc));
+  return shape;
+}
+
+Tile fill(const dsl::LiteralValue& value, DType dtype, const ir::Shape& shape, Loc loc) {
+  Trace& trace = Trace::current("a tile", loc);
+  ir::Builder& builder = shape.empty() ? trace.at(loc) : trace.in_loop("a tile", loc);
+  return dsl::tile_of(builder.fill(dsl::constant_of(value, dtype, loc), shape), loc);
+}
+
+/// Zero as a number of the dtype's kind.
+dsl::LiteralValue zero_of(DType dtype) {
+  return dtype == DType::boolean ? dsl::LiteralValue(false) : dsl::LiteralValue(int64_t{0});
+}
+
+const Value* value_of(const Operand& x, std::string_view what, Loc loc) {
+  dsl::common_dtype(what, {&x}, loc);
+  return x.value();
+}
+
+/// The product of constant dimensions; -1 when one is a block.
+int64_t elements_of(const ir::Shape& shape) {
+  return std::accumulate(shape.begin(), shape.end(), int64_t{1},
+                         [](int64_t product, const ir::Dim& dim) {
+                           return product < 0 || dim.is_block() ? -1 : product * dim.extent;
+                         });
+}
+
+}  // namespace
+
+dsl::TileDim::TileDim(const TileIndex& index, Loc loc) : slice_(index.slice(loc)) {
+  if (index.single())
+    raise(ErrorId::index_kind, loc, "a tile's dimension is a loop's tile or a size",
+          "the position of a tw::each");
+}
+
+Tile zeros(std::initializer_list<dsl::TileDim> dims, DType dtype, Loc loc) {
+  return fill(zero_of(dtype), dtype, shape_of(dims, loc), loc);
+}
+
+Tile full(std::initializer_list<dsl::TileDim> dims, const dsl::Literal& value, DType dtype,
+          Loc loc) {
+  return fill(value.value, dtype, shape_of(dims, loc), loc);
+}
+
+Tile zeros_like(const Tile& tile, Loc loc) {
+  const ir::Type type = Trace::current("a tile", loc).type_of(tile.slot(), loc);
+  return fill(zero_of(type.dtype), type.dtype, type.shape, loc);
+}
+
+Tile full_like(const Tile& tile, const dsl::Literal& value, Loc loc) {
+  const ir::Type type = Trace::current("a tile", loc).type_of(tile.slot(), loc);
+  return fill(value.value, type.dtype, type.shape, loc);
+}
+
+Tile arange(const dsl::TileDim& dim, DType dtype, Loc loc) {
+  ir::Builder& builder = Trace::current("tw::arange", loc).in_loop("tw::arange", loc);
+  return dsl::tile_of(builder.cast(builder.iota(dim_of(dim, loc)), dtype), loc);
+}
+
+Tile permute(const Operand& x, std::initializer_list<int> dims, Loc loc) {
+  ir::Builder& builder = dsl::builder_at("permute", loc);
+  const Value* value = value_of(x, "permute", loc);
+  const int rank = static_cast<int>(value->type.shape.size());
+  std::vector<int64_t> order;
+  std::vector<bool> seen(rank, false);
+  for (int dim : dims) {
+    const int at = dim < 0 ? dim + rank : dim;
+    if (at < 0 || at >= rank || seen[at]) raise(ErrorId::bad_axis, loc, "permute", dim, rank);
+    seen[at] = true;
+    order.push_back(at);
+  }
+  if (static_cast<int>(order.size()) != rank)
+    raise(ErrorId::index_rank, loc, "a tile of type " + dsl::describe(value->type), rank,
+          order.size());
+  return dsl::tile_of(builder.permute(value, std::move(order)), loc);
+}
+
+Tile transpose(const Operand& x, Loc loc) {
+  const Value* value = value_of(x, "a transpose", loc);
+  if (value->type.shape.size() != 2)
+    raise(ErrorId::shape_mismatch, loc, "a transpose takes two dimensions",
+          dsl::describe(value->type.shape), "[M,N]");
+  return permute(x, {1, 0}, loc);
+}
+
+Tile reshape(const Operand& x, std::initializer_list<dsl::TileDim> dims, Loc loc) {
+  ir::Builder& builder = dsl::builder_at("reshape", loc);
+  const Value* value = value_of(x, "reshape", loc);
+  const ir::Shape shape = shape_of(dims, loc);
+  if (shape == value->type.shape) return dsl::tile_of(value, loc);
+  const int64_t elements = elements_of(value->type.shape);
+  if (elements < 0 || elements != elements_of(shape))
+    raise(ErrorId::bad_reshape, loc, dsl::describe(value->type.shape), dsl::describe(shape));
+  return dsl::tile_of(builder.reshape(value, shape), loc);
+}
+
+Tile broadcast_to(const Operand& x, std::initializer_list<dsl::TileDim> dims, Loc loc) {
+  dsl::builder_at("broadcast_to", loc);
+  const Value* value = value_of(x, "broadcast_to", loc);
+  const ir::Shape shape = shape_of(dims, loc);
+  if (!dsl::broadcasts_to(value->type.shape, shape))
+    raise(ErrorId::shape_mismatch, loc, "broadcast_to", dsl::describe(value->type.shape),
+          dsl::describe(shape));
+  return dsl::tile_of(dsl::broadcast(value, shape), loc);
+}
+
+}  // namespace tilewright
