@@ -70,12 +70,12 @@ ExprRef add_constant(const ExprRef& base, Value offset, DType dtype) {
   return raw_binary("+", base, operand(base, *offset, dtype));
 }
 
-/// base * factor. A plain variable has the factor in front (4 * i), anything longer behind it
-/// (threadIdx.x % 16 * 4), which needs fewer parentheses.
+/// base * factor. A variable of a letter or two has the factor in front (4 * i), anything longer
+/// behind it (row * 992, threadIdx.x % 16 * 4).
 ExprRef multiply_constant(const ExprRef& base, int64_t factor, DType dtype) {
   if (factor == 0) return integer(0, dtype);
   if (factor == 1) return base;
-  const bool plain = base->kind == Kind::name && base->text.find('.') == std::string::npos;
+  const bool plain = base->kind == Kind::name && base->text.size() <= 2;
   const ExprRef constant = operand(base, factor, dtype);
   return plain ? raw_binary("*", constant, base) : raw_binary("*", base, constant);
 }
@@ -104,6 +104,8 @@ ExprRef fold_add(const ExprRef& x, const ExprRef& y) {
   if (ExprRef whole = quotient_and_rest(y, x)) return whole;
   if (is_binary(x, "-") && same(x->args[1], y)) return x->args[0];  // (a - b) + b
   if (is_binary(y, "-") && same(y->args[1], x)) return y->args[0];
+  if (is_binary(y, "+")) return x + y->args[0] + y->args[1];  // no parentheses
+  if (is_binary(y, "-")) return x + y->args[0] - y->args[1];
   return nullptr;
 }
 

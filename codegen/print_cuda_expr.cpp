@@ -115,11 +115,21 @@ class Printer {
       case Kind::global:
         return x.text + subscripts(x, depth);
       case Kind::address:
-        return "&" + print(*x.args[0], kUnary, depth);
+        return address(*x.args[0], depth);
       case Kind::member:
         return print(*x.args[0], kPostfix, depth) + "." + x.text;
     }
     throw InternalError("kernel IR expression of an unknown kind");
+  }
+
+  /// The address of the first element of an array's row is the row's name.
+  std::string address(const Expr& x, int depth) {
+    const bool array = x.kind == Kind::element || x.kind == Kind::shared || x.kind == Kind::global;
+    if (!array || x.args.empty() || !is_integer(x.args.back(), 0))
+      return "&" + print(x, kUnary, depth);
+    Expr row = x;
+    row.args.pop_back();
+    return bare(row, depth);
   }
 
   std::string unary(const Expr& x, int depth) {

@@ -9,8 +9,8 @@ constexpr char kMark = '\x01';  // followed by '\x10' + depth
 constexpr int kContinuation = 4;
 
 /// Where to break `text`, which is longer than `width`: the index of a mark, npos when it has none.
-/// Outer places are better, later ones too: breaking one level deeper costs as much as leaving a
-/// ninth of the line empty. When no place is early enough, the first one has to do.
+/// Outer places are better, later ones too: breaking one level deeper costs as much as leaving
+/// two ninths of the line empty. When no place is early enough, the first one has to do.
 size_t best_break(std::string_view text, int width) {
   size_t best = std::string_view::npos;
   double best_cost = 0;
@@ -19,7 +19,7 @@ size_t best_break(std::string_view text, int width) {
     if (text[i] == kMark) {
       if (column > width && best != std::string_view::npos) return best;
       const int depth = text[i + 1] - '\x10';
-      const double cost = 10 * depth + 90.0 * (width - column) / std::max(width, 1);
+      const double cost = 20 * depth + 90.0 * (width - column) / std::max(width, 1);
       if (best == std::string_view::npos || cost <= best_cost) {
         best = i;
         best_cost = cost;
