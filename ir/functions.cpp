@@ -61,4 +61,15 @@ double identity_of(Fn fn) {
   }
 }
 
+int64_t integer_identity(Fn fn, DType dtype) {
+  const double exact = identity_of(fn);
+  const bool low_is_zero = dtype == DType::boolean || dtype == DType::u8;
+  const int bits = dtype == DType::boolean ? 1 : 8 * size_of(dtype) - (low_is_zero ? 0 : 1);
+  const int64_t high = static_cast<int64_t>((uint64_t{1} << bits) - 1);
+  if (fn == Fn::bit_and) return low_is_zero ? high : -1;
+  if (exact == std::numeric_limits<double>::infinity()) return high;
+  if (exact == -std::numeric_limits<double>::infinity()) return low_is_zero ? 0 : -high - 1;
+  return static_cast<int64_t>(exact);
+}
+
 }  // namespace tilewright::ir

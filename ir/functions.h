@@ -30,8 +30,9 @@ std::optional<Fn> find_fn(std::string_view name);
 bool accepts(Fn fn, DType dtype);
 /// Whether fn can be a reduction's function: add, mul, min, max, bit_and, bit_or.
 bool is_monoid(Fn fn);
-/// The identity of a reduction, as a double (integers: exactly representable or saturating: the
-/// caller converts with saturation). max: -inf, min: +inf, bit_and: all ones (-1).
+/// The identity of a reduction. max: -inf, min: +inf, bit_and: all ones (-1).
 double identity_of(Fn fn);
+/// The same as an integer or bool of `dtype`: the infinities become its extremes.
+int64_t integer_identity(Fn fn, DType dtype);
 
 }  // namespace tilewright::ir
