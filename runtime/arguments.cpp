@@ -69,13 +69,6 @@ std::string shape_text(DType dtype, std::span<const int64_t> sizes) {
   return fmt::format("{}[{}]", to_string(dtype), fmt::join(sizes, ","));
 }
 
-void check_result(std::string_view kernel, const ir::Param& param, const TensorView& view) {
-  if (view.dtype() == param.spec.dtype && std::ranges::equal(view.sizes(), param.spec.sizes))
-    return;
-  raise(ErrorId::out_spec, {}, kernel, param.name, shape_text(param.spec.dtype, param.spec.sizes),
-        shape_text(view.dtype(), view.sizes()));
-}
-
 // Pointers this thread has checked; newer ones replace older ones of the same slot.
 struct CheckedPointers {
   std::array<const void*, 256> pointers{};
@@ -94,9 +87,12 @@ void append_key(std::span<const Argument> args, std::vector<uint64_t>& key) {
 }
 
 void append_sharing(std::span<const Argument> args, std::vector<uint64_t>& key) {
-  for (const SharedMemory& pair : find_sharing(args))
-    key.push_back(uint64_t{1} << 63 | static_cast<uint64_t>(pair.exact) << 62 |
-                  static_cast<uint64_t>(pair.first) << 31 | static_cast<uint64_t>(pair.second));
+  for (const SharedMemory& pair : find_sharing(args)) key.push_back(sharing_word(pair));
+}
+
+uint64_t sharing_word(const SharedMemory& pair) {
+  return uint64_t{1} << 63 | static_cast<uint64_t>(pair.exact) << 62 |
+         static_cast<uint64_t>(pair.first) << 31 | static_cast<uint64_t>(pair.second);
 }
 
 std::vector<SharedMemory> find_sharing(std::span<const Argument> args) {
@@ -127,6 +123,13 @@ std::vector<bool> written_params(const ir::Function& fn) {
       written[param - fn.params.data()] = true;
   });
   return written;
+}
+
+void check_result(std::string_view kernel, const ir::Param& param, const TensorView& view) {
+  if (view.dtype() == param.spec.dtype && std::ranges::equal(view.sizes(), param.spec.sizes))
+    return;
+  raise(ErrorId::out_spec, {}, kernel, param.name, shape_text(param.spec.dtype, param.spec.sizes),
+        shape_text(view.dtype(), view.sizes()));
 }
 
 void check_arguments(const ir::Function& fn, const std::vector<bool>& written,

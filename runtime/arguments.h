@@ -31,12 +31,17 @@ struct SharedMemory {
 /// no heap allocation once `key` has grown.
 void append_key(std::span<const Argument> args, std::vector<uint64_t>& key);
 void append_sharing(std::span<const Argument> args, std::vector<uint64_t>& key);
+/// The word that append_sharing adds for one pair.
+uint64_t sharing_word(const SharedMemory& pair);
 
 /// The pairs among `args` whose bytes overlap.
 std::vector<SharedMemory> find_sharing(std::span<const Argument> args);
 
 /// Which parameters of the function the kernel stores to.
 std::vector<bool> written_params(const ir::Function& fn);
+
+/// Raises out_spec unless the view has the dtype and sizes of a result that the kernel makes.
+void check_result(std::string_view kernel, const ir::Param& param, const TensorView& view);
 
 /// Checks all of what a key tells apart; `args` are in the order of the function's parameters.
 /// Raises argument_* , out_spec, output_overlap or alias_partial naming the parameter.

@@ -28,7 +28,7 @@ Device parse_device(std::string_view text) {
   raise(ErrorId::unknown_device, {}, text);
 }
 
-Device default_device() {
+Device default_device(bool warn) {
   const char* wanted = std::getenv("TILEWRIGHT_DEVICE");
   if (wanted != nullptr && *wanted != '\0') {
     const Device device = parse_device(wanted);
@@ -37,6 +37,7 @@ Device default_device() {
   }
   const runtime::DriverStatus& status = runtime::driver_status();
   if (status.usable()) return Device::cuda(0);
+  if (!warn) return Device::cpu();
   static std::once_flag warned;
   std::call_once(warned, [&] {
     log(LogLevel::warning,

@@ -27,6 +27,6 @@ Device parse_device(std::string_view text);
 /// "cuda:N") when set, else cuda:0 when there is a usable GPU, else the CPU with one warning that
 /// says what is missing. Raises missing_driver, no_gpu or no_such_device when TILEWRIGHT_DEVICE
 /// asks for a GPU that cannot be used.
-Device default_device();
+Device default_device(bool warn = true);
 
 }  // namespace tilewright

@@ -1,0 +1,88 @@
+// What is passed to a kernel: arguments of a call, of a compilation, and their options.
+#pragma once
+
+#include <cstring>
+#include <optional>
+#include <type_traits>
+#include <variant>
+#include <vector>
+
+#include "tilewright/codegen/config.h"
+#include "tilewright/dsl/trace_fn.h"
+#include "tilewright/runtime/arguments.h"
+#include "tilewright/runtime/array.h"
+#include "tilewright/runtime/stream.h"
+
+namespace tilewright {
+
+/// How to launch.
+struct LaunchOptions {
+  Stream stream = {};                 ///< GPU only
+  std::vector<TensorView> out = {};   ///< one for each result that the kernel makes, in its order
+  std::optional<Config> config = {};  ///< else the kernel's (set_config), else the default
+  TensorView workspace = TensorView(nullptr, DType::u8, {0}, Device::cpu());
+};
+
+/// What to compile for.
+struct CompileOptions {
+  /// Else the default device's; sm_80 where there is no GPU.
+  std::optional<Target> target = {};
+  std::optional<Config> config = {};  ///< as for LaunchOptions
+  /// Memory of the results, in the kernel's order; none: row-major and aligned to 16 bytes.
+  std::vector<TensorSpec> out = {};
+  /// Arguments that will be the same memory: positions among tensors and run-time scalars, then
+  /// results.
+  std::vector<std::vector<int>> alias_groups = {};
+};
+
+/// An argument of one call. Tensors are borrowed.
+struct CallArg {
+  ParamKind kind = ParamKind::tensor;
+  runtime::Argument argument = {};         ///< tensor or run-time scalar
+  dsl::LiteralValue constant = int64_t{};  ///< of a parameter known when tracing
+  KernelArg callable = {};                 ///< of a Fn parameter
+
+  static CallArg tensor(const TensorView& view) { return {ParamKind::tensor, {&view}}; }
+  template <Element T>
+  static CallArg scalar(T value) {
+    CallArg arg{ParamKind::scalar, {nullptr, dtype_of<T>()}};
+    std::memcpy(&arg.argument.bits, &value, sizeof value);
+    return arg;
+  }
+  template <class T>
+  requires std::is_arithmetic_v<T> || std::is_enum_v<T>
+  static CallArg known(T value) {
+    return {ParamKind::constant,
+            {},
+            std::get<KernelArg::Constant>(KernelArg::constant(value).value).value};
+  }
+  template <class S>
+  static CallArg function(const Fn<S>& fn) {
+    return {ParamKind::callable, {}, int64_t{}, KernelArg::callable(fn)};
+  }
+};
+
+/// An argument of a compilation: a tensor's spec (or a tensor that has it), a number (of a
+/// parameter known when tracing; for a run-time scalar only its place counts), a dtype (a run-time
+/// scalar) or a Fn.
+class CompileArg {
+ public:
+  CompileArg(TensorSpec spec) : value_(std::move(spec)) {}
+  CompileArg(const TensorView& view) : value_(view.spec()) {}
+  CompileArg(const Array& array) : value_(array.spec()) {}
+  CompileArg(DType scalar) : value_(scalar) {}
+  template <class T>
+  requires std::is_arithmetic_v<T> ||
+      (std::is_enum_v<T> && !std::is_same_v<T, DType>)CompileArg(T number)
+      : value_(KernelArg::constant(number)) {}
+  template <class S>
+  CompileArg(const Fn<S>& fn) : value_(KernelArg::callable(fn)) {}
+
+  /// The argument as the parameter takes it; of another kind when it does not fit.
+  KernelArg for_param(const ParamInfo& param) const;
+
+ private:
+  std::variant<TensorSpec, DType, KernelArg> value_;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,390 @@
+#include "tilewright/autotune/kernel_handle.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <mutex>
+
+#include "tilewright/autotune/specialization.h"
+#include "tilewright/ir/error.h"
+#include "tilewright/ir/print.h"
+#include "tilewright/runtime/driver.h"
+
+namespace tilewright {
+namespace {
+
+constexpr std::string_view kind_text(ParamKind kind) {
+  constexpr std::string_view texts[] = {"a tensor", "a run-time scalar",
+                                        "a value known when tracing", "a callable"};
+  return texts[static_cast<int>(kind)];
+}
+
+std::string describe(ParamKind kind, DType dtype) {
+  return kind == ParamKind::scalar ? fmt::format("{} {}", kind_text(kind), to_string(dtype))
+                                   : std::string(kind_text(kind));
+}
+
+// A call being looked up: its key, and its tensors and scalars followed by the results.
+struct Call {
+  KeyWords key;
+  size_t trace_words = 0;  // the key's beginning that decides the trace
+  std::vector<runtime::Argument> launch;
+  std::shared_ptr<const Traced> fresh;  // made already, where the key could not do without
+};
+
+Call& call_scratch() {
+  thread_local Call scratch;
+  return scratch;
+}
+
+std::vector<KernelArg> trace_args(std::span<const CallArg> args) {
+  std::vector<KernelArg> result;
+  for (const CallArg& arg : args) {
+    if (arg.kind == ParamKind::tensor)
+      result.push_back(KernelArg::tensor(arg.argument.view->spec()));
+    else if (arg.kind == ParamKind::scalar)
+      result.push_back(KernelArg::scalar(arg.argument.dtype));
+    else if (arg.kind == ParamKind::constant)
+      result.push_back({KernelArg::Constant{arg.constant}});
+    else
+      result.push_back(arg.callable);
+  }
+  return result;
+}
+
+// A view of no memory that has this spec; its address only tells the alignment.
+TensorView stand_in(const TensorSpec& spec, Device device) {
+  return {reinterpret_cast<void*>(static_cast<uintptr_t>(spec.alignment)), spec.dtype,
+          std::span<const int64_t>(spec.sizes), std::span<const int64_t>(spec.strides), device};
+}
+
+// The words append_sharing makes for these groups, given in positions of a launch.
+void append_groups(const std::vector<std::vector<int>>& groups, KeyWords& key) {
+  std::vector<std::pair<int, int>> pairs;  // later position first
+  for (const std::vector<int>& group : groups)
+    for (const int later : group)
+      for (const int earlier : group)
+        if (earlier < later) pairs.emplace_back(later, earlier);
+  std::ranges::sort(pairs);
+  for (const auto& [later, earlier] : pairs)
+    key.push_back(runtime::sharing_word({earlier, later, true}));
+}
+
+// What compile() takes apart: call arguments with stand-ins for tensors.
+struct CompileCall {
+  std::vector<TensorView> views;
+  std::vector<CallArg> args;
+};
+
+CompileCall compile_call(std::span<const CompileArg> args, std::span<const ParamInfo> params,
+                         Device device) {
+  CompileCall result;
+  result.views.reserve(args.size());
+  for (size_t i = 0; i < args.size(); ++i) {
+    const KernelArg arg = args[i].for_param(i < params.size() ? params[i] : ParamInfo{});
+    CallArg& made = result.args.emplace_back();
+    made.kind = arg.kind();
+    if (const auto* spec = std::get_if<TensorSpec>(&arg.value))
+      made.argument.view = &result.views.emplace_back(stand_in(*spec, device));
+    if (const auto* scalar = std::get_if<KernelArg::Scalar>(&arg.value))
+      made.argument.dtype = scalar->dtype;
+    if (const auto* constant = std::get_if<KernelArg::Constant>(&arg.value))
+      made.constant = constant->value;
+    if (made.kind == ParamKind::callable) made.callable = arg;
+  }
+  return result;
+}
+
+Target target_of(const CompileOptions& options, Device device) {
+  if (options.target) return *options.target;
+  return device.is_cuda() ? runtime::device_target(device.index) : parse_target("sm_80");
+}
+
+std::vector<TensorSpec> specs_of(std::span<const TensorView> views) {
+  std::vector<TensorSpec> specs;
+  for (const TensorView& view : views) specs.push_back(view.spec());
+  return specs;
+}
+
+}  // namespace
+
+struct KernelHandle::State {
+  explicit State(Traceable t) : traceable(std::move(t)) {}
+
+  Traceable traceable;
+  std::mutex config_mutex;
+  std::optional<Config> config;
+  std::atomic<uint64_t> config_generation = 0;
+  KeyTable<std::shared_ptr<const Traced>> traces;
+  KeyTable<Specialization> specializations;
+
+  void check_kinds(std::span<const CallArg> args) const;
+  void begin(std::span<const CallArg> args, Call& call) const;
+  void finish(std::span<const TensorView> out, const std::optional<Config>& config,
+              Call& call) const;
+  std::shared_ptr<const Traced> traced(std::span<const CallArg> args, const Call& call);
+  std::optional<Config> chosen_config(const std::optional<Config>& own);
+  Device device_of(const Traced& traced, std::span<const runtime::Argument> launch) const;
+  CompiledKernel lower(const Traced& traced, const std::optional<Config>& config,
+                       const Target& target, const std::vector<std::vector<int>>& aliases) const;
+  const Specialization* specialize(std::span<const CallArg> args, const LaunchOptions& options,
+                                   const Call& call);
+  std::vector<TensorView> result_views(const Traced& traced, const CompileOptions& options,
+                                       Device device) const;
+  void load(Specialization& made, const CompiledKernel& compiled) const;
+  void prepare_gpu(Specialization& made, const LaunchOptions& options,
+                   std::span<const runtime::Argument> params);
+  void launch(const LaunchOptions& options, std::span<const CallArg> args, bool allocate_workspace);
+};
+
+void KernelHandle::State::check_kinds(std::span<const CallArg> args) const {
+  const std::vector<ParamInfo>& params = traceable.params();
+  if (args.size() != params.size()) [[unlikely]]
+    raise(ErrorId::argument_count, {}, traceable.name(), params.size(), args.size());
+  for (size_t i = 0; i < args.size(); ++i) {
+    const bool fits = args[i].kind == params[i].kind && (args[i].kind != ParamKind::scalar ||
+                                                         args[i].argument.dtype == params[i].dtype);
+    if (!fits) [[unlikely]]
+      raise(ErrorId::argument_kind, {}, traceable.name(), params[i].name,
+            describe(params[i].kind, params[i].dtype),
+            describe(args[i].kind, args[i].argument.dtype));
+  }
+}
+
+// Starts a key: what is known when tracing, then tensors and scalars.
+void KernelHandle::State::begin(std::span<const CallArg> args, Call& call) const {
+  call.key.clear();
+  call.launch.clear();
+  call.fresh = nullptr;
+  bool keyed = true;
+  for (const CallArg& arg : args) {
+    if (arg.kind == ParamKind::constant) append_constant(arg.constant, call.key);
+    if (arg.kind == ParamKind::callable) {
+      const auto& callable = std::get<KernelArg::Callable>(arg.callable.value);
+      keyed &= !callable.key.empty();
+      append_text(callable.key, call.key);
+    }
+    if (arg.kind == ParamKind::tensor || arg.kind == ParamKind::scalar)
+      call.launch.push_back(arg.argument);
+  }
+  runtime::append_key(call.launch, call.key);
+  if (!keyed) {
+    // The captures of a callable cannot be compared, what it does can.
+    call.fresh = std::make_shared<const Traced>(examine(traceable.trace(trace_args(args))));
+    append_text(ir::print(*call.fresh->fn, {.names = false}), call.key);
+  }
+  call.trace_words = call.key.size();
+}
+
+// Ends a key: results, config, and which of all these share memory.
+void KernelHandle::State::finish(std::span<const TensorView> out, const std::optional<Config>& own,
+                                 Call& call) const {
+  const size_t passed = call.launch.size();
+  for (const TensorView& view : out) call.launch.push_back({&view});
+  call.key.push_back(out.size());
+  runtime::append_key(std::span(call.launch).subspan(passed), call.key);
+  call.key.push_back(own ? ~uint64_t{0} : config_generation.load(std::memory_order_relaxed));
+  if (own) append_config(*own, call.key);
+}
+
+std::shared_ptr<const Traced> KernelHandle::State::traced(std::span<const CallArg> args,
+                                                          const Call& call) {
+  const auto key = std::span(call.key).first(call.trace_words);
+  if (const auto* known = traces.find(key)) return *known;
+  auto fresh = call.fresh;
+  if (fresh == nullptr) {
+    const KeyWords own(key.begin(), key.end());  // tracing runs user code, which may launch kernels
+    fresh = std::make_shared<const Traced>(examine(traceable.trace(trace_args(args))));
+    return *traces.insert(own, std::make_unique<const std::shared_ptr<const Traced>>(fresh));
+  }
+  return *traces.insert(key, std::make_unique<const std::shared_ptr<const Traced>>(fresh));
+}
+
+std::optional<Config> KernelHandle::State::chosen_config(const std::optional<Config>& own) {
+  if (own) return own;
+  std::lock_guard lock(config_mutex);
+  return config;
+}
+
+Device KernelHandle::State::device_of(const Traced& traced,
+                                      std::span<const runtime::Argument> launch) const {
+  std::vector<std::string> names;
+  bool tensors = false;
+  for (size_t i = 0; i < launch.size(); ++i) {
+    const size_t param = i < traced.fn->params.size() ? static_cast<size_t>(traced.param_of(i)) : i;
+    names.push_back(traced.fn->params.at(param).name);
+    tensors |= launch[i].view != nullptr;
+  }
+  const Device otherwise = tensors ? Device::cpu() : default_device();
+  return runtime::common_device(traced.fn->name, launch, names, otherwise);
+}
+
+CompiledKernel KernelHandle::State::lower(const Traced& traced, const std::optional<Config>& config,
+                                          const Target& target,
+                                          const std::vector<std::vector<int>>& aliases) const {
+  const Config chosen = config ? *config : default_config(*traced.fn, target);
+  return CompiledKernel(codegen::lower(*traced.fn, chosen, target, {aliases}));
+}
+
+// The slow path of a launch: every check that the key stands for, then compiling.
+const Specialization* KernelHandle::State::specialize(std::span<const CallArg> args,
+                                                      const LaunchOptions& options,
+                                                      const Call& call) {
+  const std::shared_ptr<const Traced> base = traced(args, call);
+  if (options.out.size() != base->made.size())
+    raise(ErrorId::out_count, {}, traceable.name(), base->made.size(), options.out.size());
+  auto made = std::make_unique<Specialization>();
+  made->device = device_of(*base, call.launch);
+  std::vector<runtime::Argument> params;
+  base->order(call.launch, params);
+  runtime::check_arguments(*base->fn, base->written, params);
+  made->traced = with_result_specs(*base, specs_of(options.out), traceable, trace_args(args));
+  made->nothing_to_do = true;
+  for (size_t i = 0; i < params.size(); ++i)
+    if (base->written[i] && !params[i].view->empty()) made->nothing_to_do = false;
+  if (made->device.is_cpu()) {
+    if (const auto config = chosen_config(options.config)) made->block = config->block;
+  } else if (!made->nothing_to_do) {
+    prepare_gpu(*made, options, params);
+  }
+  return specializations.insert(call.key, std::move(made));
+}
+
+void KernelHandle::State::prepare_gpu(Specialization& made, const LaunchOptions& options,
+                                      std::span<const runtime::Argument> params) {
+  const int device = made.device.index;
+  const ir::Function& fn = *made.traced.fn;
+  const runtime::ContextScope scope(device);
+  for (size_t i = 0; i < params.size(); ++i)
+    if (params[i].view != nullptr)
+      runtime::check_pointer(fn.name, fn.params[i].name, *params[i].view);
+  if (runtime::is_capturing(options.stream.handle())) {
+    std::vector<std::string> specs;
+    for (const runtime::Argument& param : params)
+      specs.push_back(param.view != nullptr ? to_string(param.view->spec())
+                                            : std::string(to_string(param.dtype)));
+    raise(ErrorId::not_compiled, {}, fn.name, fmt::join(specs, ", "));
+  }
+  const CompiledKernel compiled =
+      lower(made.traced, chosen_config(options.config), runtime::device_target(device),
+            runtime::alias_groups(params, made.traced.written));
+  load(made, compiled);
+}
+
+void KernelHandle::State::load(Specialization& made, const CompiledKernel& compiled) const {
+  made.executable = std::make_unique<const runtime::Executable>(
+      compiled.plan(), compiled.binaries(), param_names(*made.traced.fn), made.device.index);
+  made.compiled = std::make_shared<const CompiledKernel>(compiled);
+}
+
+// The memory of the results that a compilation is for.
+std::vector<TensorView> KernelHandle::State::result_views(const Traced& traced,
+                                                          const CompileOptions& options,
+                                                          Device device) const {
+  if (!options.out.empty() && options.out.size() != traced.made.size())
+    raise(ErrorId::out_count, {}, traceable.name(), traced.made.size(), options.out.size());
+  std::vector<TensorView> views;
+  for (size_t i = 0; i < traced.made.size(); ++i) {
+    const ir::Param& param = traced.fn->params[static_cast<size_t>(traced.made[i])];
+    views.push_back(stand_in(options.out.empty() ? param.spec : options.out[i], device));
+    runtime::check_result(traceable.name(), param, views.back());
+  }
+  return views;
+}
+
+void KernelHandle::State::launch(const LaunchOptions& options, std::span<const CallArg> args,
+                                 bool allocate_workspace) {
+  check_kinds(args);
+  Call& call = call_scratch();
+  begin(args, call);
+  finish(options.out, options.config, call);
+  runtime::append_sharing(call.launch, call.key);
+  if (const Specialization* known = specializations.find(call.key)) [[likely]]
+    return run_specialization(*known, options, call.launch, allocate_workspace);
+  const Call own = call;  // compiling runs user code, which may launch kernels
+  const Specialization* made = specialize(args, options, own);
+  run_specialization(*made, options, own.launch, allocate_workspace);
+}
+
+KernelHandle::KernelHandle(Traceable traceable)
+    : state_(std::make_shared<State>(std::move(traceable))) {}
+
+const std::string& KernelHandle::name() const { return state_->traceable.name(); }
+Loc KernelHandle::loc() const { return state_->traceable.loc(); }
+const std::vector<ParamInfo>& KernelHandle::params() const { return state_->traceable.params(); }
+
+void KernelHandle::set_config(std::optional<Config> config) const {
+  std::lock_guard lock(state_->config_mutex);
+  state_->config = std::move(config);
+  ++state_->config_generation;
+}
+
+std::vector<Array> KernelHandle::call(std::span<const CallArg> args, const Stream& stream) const {
+  state_->check_kinds(args);
+  Call call;
+  state_->begin(args, call);
+  const std::shared_ptr<const Traced> traced = state_->traced(args, call);
+  const ir::Function& fn = *traced->fn;
+  for (const int result : fn.results)
+    if (!fn.params[static_cast<size_t>(result)].allocated)
+      raise(ErrorId::result_is_parameter, {}, fn.name, fn.params[static_cast<size_t>(result)].name);
+  const Device device = state_->device_of(*traced, call.launch);
+  std::vector<Array> results;
+  LaunchOptions options;
+  options.stream = stream;
+  for (const int made : traced->made) {
+    const TensorSpec& spec = fn.params[static_cast<size_t>(made)].spec;
+    results.emplace_back(device, spec.sizes, spec.dtype);
+    options.out.push_back(results.back());
+  }
+  state_->launch(options, args, true);
+  return results;
+}
+
+void KernelHandle::launch(const LaunchOptions& options, std::span<const CallArg> args) const {
+  state_->launch(options, args, false);
+}
+
+CompiledKernel KernelHandle::compile(std::vector<CompileArg> args,
+                                     const CompileOptions& options) const {
+  State& state = *state_;
+  const Device device = options.target ? Device::cpu() : default_device(false);
+  const CompileCall compile = compile_call(args, params(), device);
+  state.check_kinds(compile.args);
+  Call call;
+  state.begin(compile.args, call);
+  const std::shared_ptr<const Traced> base = state.traced(compile.args, call);
+  const std::vector<TensorView> out = state.result_views(*base, options, device);
+  state.finish(out, options.config, call);
+  append_groups(options.alias_groups, call.key);
+  if (device.is_cuda())
+    if (const Specialization* known = state.specializations.find(call.key))
+      if (known->compiled) return *known->compiled;
+
+  auto made = std::make_unique<Specialization>();
+  made->device = device;
+  made->traced = with_result_specs(*base, specs_of(out), state.traceable, trace_args(compile.args));
+  std::vector<std::vector<int>> groups = options.alias_groups;
+  for (std::vector<int>& group : groups)
+    for (int& position : group) position = base->param_of(static_cast<size_t>(position));
+  const CompiledKernel compiled = state.lower(made->traced, state.chosen_config(options.config),
+                                              target_of(options, device), groups);
+  if (device.is_cpu()) return compiled;
+  state.load(*made, compiled);
+  state.specializations.insert(call.key, std::move(made));
+  return compiled;
+}
+
+CompiledKernel KernelHandle::compile(std::vector<CompileArg> args, const Target& target) const {
+  return compile(std::move(args), CompileOptions{.target = target});
+}
+
+std::shared_ptr<const ir::Function> KernelHandle::trace(std::span<const CompileArg> args) const {
+  const CompileCall compile = compile_call(args, params(), Device::cpu());
+  state_->check_kinds(compile.args);
+  Call call;
+  state_->begin(compile.args, call);
+  return state_->traced(compile.args, call)->fn;
+}
+
+}  // namespace tilewright

@@ -1,0 +1,55 @@
+// A kernel with its C++ types erased: tracing, compiling and launching with caches for each.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tilewright/autotune/call.h"
+#include "tilewright/autotune/compiled_kernel.h"
+
+namespace tilewright {
+
+/// Copies are the same kernel. Thread-safe.
+class KernelHandle {
+ public:
+  explicit KernelHandle(Traceable traceable);
+
+  const std::string& name() const;
+  Loc loc() const;  ///< where the user made it
+  const std::vector<ParamInfo>& params() const;
+
+  /// The config of launches and compilations that give none; nothing restores the default. On the
+  /// CPU only its block sizes count.
+  void set_config(std::optional<Config> config) const;
+
+  /// Runs the kernel, allocating what it returns on the arguments' device. Does not wait for the
+  /// GPU. Raises the errors of launch, and result_is_parameter.
+  std::vector<Array> call(std::span<const CallArg> args, const Stream& stream = {}) const;
+
+  /// Runs the kernel. Once a launch with the same key (specs, config, aliasing) was made or
+  /// compiled, this neither allocates memory nor synchronizes, and is legal in stream capture; else
+  /// it compiles first, or raises not_compiled during a capture. On the CPU it returns when done.
+  /// Errors: argument_* , out_* , alias_partial, output_overlap, workspace_needed, those of
+  /// tracing, compiling and configs, cuda_call.
+  void launch(const LaunchOptions& options, std::span<const CallArg> args) const;
+
+  /// Compiles for these specs; needs no GPU. Without a target and with a GPU as default device, the
+  /// result is loaded there, so that launches that match find it. Raises argument_count,
+  /// argument_kind, and errors of tracing and configs.
+  CompiledKernel compile(std::vector<CompileArg> args, const CompileOptions& options = {}) const;
+  CompiledKernel compile(std::vector<CompileArg> args, const Target& target) const;
+
+  /// The traced tile IR for these arguments.
+  std::shared_ptr<const ir::Function> trace(std::span<const CompileArg> args) const;
+
+  friend bool operator==(const KernelHandle&, const KernelHandle&) = default;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace tilewright

@@ -1,0 +1,144 @@
+#include "tilewright/autotune/specialization.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "tilewright/ir/error.h"
+#include "tilewright/runtime/cpu_launch.h"
+
+namespace tilewright {
+namespace {
+
+// Per-thread memory of the production launch, which must not touch the heap once it has grown.
+struct RunScratch {
+  std::vector<runtime::Argument> params;
+  std::vector<runtime::ParamValue> values;
+};
+
+RunScratch& run_scratch() {
+  thread_local RunScratch scratch;
+  return scratch;
+}
+
+int64_t bytes_of(const TensorView& view) { return view.elements() * size_of(view.dtype()); }
+
+// The memory of .workspace, or null when it does not hold `bytes` on this device.
+void* usable_workspace(const TensorView& workspace, Device device, int64_t bytes) {
+  const bool usable = workspace.contiguous() && workspace.device() == device &&
+                      workspace.data() != nullptr && bytes_of(workspace) >= bytes;
+  return usable ? workspace.data() : nullptr;
+}
+
+void run_on_gpu(const Specialization& specialization, const LaunchOptions& options,
+                std::span<const runtime::Argument> params, bool allocate_workspace) {
+  const runtime::ContextScope scope(specialization.device.index);
+  const ir::Function& fn = *specialization.traced.fn;
+  std::vector<runtime::ParamValue>& values = run_scratch().values;
+  values.clear();
+  for (size_t i = 0; i < params.size(); ++i) {
+    const TensorView* view = params[i].view;
+    if (view != nullptr) runtime::check_pointer(fn.name, fn.params[i].name, *view);
+    values.push_back(
+        {view != nullptr ? reinterpret_cast<uintptr_t>(view->data()) : params[i].bits});
+  }
+  const int64_t bytes = specialization.executable->workspace_bytes(values);
+  void* workspace = nullptr;
+  Array own;
+  if (bytes > 0) {
+    workspace = usable_workspace(options.workspace, specialization.device, bytes);
+    if (workspace == nullptr && allocate_workspace) {
+      own = Array(specialization.device, {bytes}, DType::u8);
+      workspace = own.data();
+    }
+    if (workspace == nullptr)
+      raise(ErrorId::workspace_needed, {}, fn.name, bytes, bytes_of(options.workspace));
+  }
+  specialization.executable->launch(values, workspace, options.stream.handle());
+}
+
+}  // namespace
+
+void Traced::order(std::span<const runtime::Argument> launch,
+                   std::vector<runtime::Argument>& params) const {
+  params.resize(launch.size());
+  for (size_t i = 0; i < launch.size(); ++i) params[static_cast<size_t>(param_of(i))] = launch[i];
+}
+
+Traced examine(ir::Function fn) {
+  Traced traced;
+  for (const int result : fn.results) {
+    const ir::Param& param = fn.params.at(static_cast<size_t>(result));
+    if (!param.allocated) continue;
+    if (std::ranges::find(traced.made, result) != traced.made.end())
+      raise(ErrorId::result_twice, fn.loc, fn.name, param.name);
+    traced.made.push_back(result);
+  }
+  for (size_t i = 0; i < fn.params.size(); ++i)
+    if (fn.params[i].allocated &&
+        std::ranges::find(traced.made, static_cast<int>(i)) == traced.made.end())
+      raise(ErrorId::result_not_returned, fn.loc, fn.name, fn.params[i].name);
+  traced.written = runtime::written_params(fn);
+  traced.fn = std::make_shared<const ir::Function>(std::move(fn));
+  return traced;
+}
+
+Traced with_result_specs(const Traced& traced, std::span<const TensorSpec> results,
+                         const Traceable& traceable, std::span<const KernelArg> args) {
+  bool same = true;
+  for (size_t i = 0; i < results.size(); ++i)
+    same &= results[i] == traced.fn->params[static_cast<size_t>(traced.made[i])].spec;
+  if (same) return traced;
+  ir::Function fresh = traceable.trace(args);
+  for (size_t i = 0; i < results.size(); ++i)
+    fresh.params.at(static_cast<size_t>(traced.made[i])).spec = results[i];
+  return examine(std::move(fresh));
+}
+
+std::vector<runtime::ParamName> param_names(const ir::Function& fn) {
+  std::vector<runtime::ParamName> names;
+  for (const ir::Param& param : fn.params)
+    names.push_back({param.name, param.value->type.dtype, param.is_tensor()});
+  return names;
+}
+
+void run_specialization(const Specialization& specialization, const LaunchOptions& options,
+                        std::span<const runtime::Argument> launch, bool allocate_workspace) {
+  if (specialization.nothing_to_do) return;
+  std::vector<runtime::Argument>& params = run_scratch().params;
+  specialization.traced.order(launch, params);
+  if (specialization.device.is_cuda())
+    run_on_gpu(specialization, options, params, allocate_workspace);
+  else
+    runtime::launch_on_cpu(*specialization.traced.fn, params, specialization.block);
+}
+
+void append_config(const Config& config, KeyWords& key) {
+  // Naming every field makes a new one a compile error here.
+  const auto& [block, order, group, warps, stages, copy, matrix, vector, blocks_per_sm, persistent,
+               cluster, split_k] = config;
+  key.push_back(block.size());
+  key.insert(key.end(), block.begin(), block.end());
+  key.push_back(order.size());
+  key.insert(key.end(), order.begin(), order.end());
+  for (const int64_t field :
+       {int64_t{group}, int64_t{warps}, int64_t{stages}, static_cast<int64_t>(copy),
+        static_cast<int64_t>(matrix), int64_t{vector}, int64_t{blocks_per_sm}, int64_t{persistent},
+        int64_t{cluster}, int64_t{split_k}})
+    key.push_back(static_cast<uint64_t>(field));
+}
+
+void append_constant(const dsl::LiteralValue& value, KeyWords& key) {
+  key.push_back(value.index());
+  if (const auto* truth = std::get_if<bool>(&value)) key.push_back(*truth);
+  if (const auto* integer = std::get_if<int64_t>(&value))
+    key.push_back(static_cast<uint64_t>(*integer));
+  if (const auto* real = std::get_if<double>(&value)) key.push_back(std::bit_cast<uint64_t>(*real));
+}
+
+void append_text(std::string_view text, KeyWords& key) {
+  const runtime::Hash128 hash = runtime::hash_bytes(text);
+  key.push_back(hash.low);
+  key.push_back(hash.high);
+}
+
+}  // namespace tilewright

@@ -1,0 +1,63 @@
+// A kernel traced for some arguments, and compiled for them.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "tilewright/autotune/call.h"
+#include "tilewright/autotune/compiled_kernel.h"
+#include "tilewright/autotune/launch_key.h"
+#include "tilewright/runtime/executable.h"
+
+namespace tilewright {
+
+/// A trace and what launches ask of it.
+struct Traced {
+  std::shared_ptr<const ir::Function> fn;
+  std::vector<bool> written;  ///< by parameter
+  std::vector<int> made;  ///< parameters that the kernel allocates, in the order it returns them
+
+  /// Where position `i` of a launch (arguments, then results) is among the parameters.
+  int param_of(size_t i) const {
+    const size_t passed = fn->params.size() - made.size();
+    return i < passed ? static_cast<int>(i) : made[i - passed];
+  }
+  /// What a launch passes, in the order of the parameters.
+  void order(std::span<const runtime::Argument> launch,
+             std::vector<runtime::Argument>& params) const;
+};
+
+/// Raises result_twice or result_not_returned for functions whose results cannot be passed.
+Traced examine(ir::Function fn);
+
+/// A traced function whose results lie in memory of the given specs (in the order of `made`).
+/// Functions cannot be copied, so a fresh trace is taken where a spec differs.
+Traced with_result_specs(const Traced& traced, std::span<const TensorSpec> results,
+                         const Traceable& traceable, std::span<const KernelArg> args);
+
+/// Everything that launches with one key share.
+struct Specialization {
+  Traced traced;
+  Device device;
+  bool nothing_to_do = false;                             ///< every output is empty
+  std::vector<int64_t> block;                             ///< CPU: block sizes, empty as suits it
+  std::shared_ptr<const CompiledKernel> compiled;         ///< GPU
+  std::unique_ptr<const runtime::Executable> executable;  ///< GPU
+};
+
+/// The parameters as Executable needs them.
+std::vector<runtime::ParamName> param_names(const ir::Function& fn);
+
+/// Launches a specialization; `launch` holds arguments, then results. Raises workspace_needed
+/// unless `allocate_workspace`, argument_host_memory, argument_other_gpu, cuda_call, or what the
+/// interpreter raises.
+void run_specialization(const Specialization& specialization, const LaunchOptions& options,
+                        std::span<const runtime::Argument> launch, bool allocate_workspace);
+
+// Parts of keys.
+void append_config(const Config& config, KeyWords& key);
+void append_constant(const dsl::LiteralValue& value, KeyWords& key);
+void append_text(std::string_view text, KeyWords& key);
+
+}  // namespace tilewright
