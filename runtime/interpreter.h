@@ -42,7 +42,7 @@ using InterpreterArgs = std::vector<HostArgument>;
 struct InterpreterOptions {
   /// Block sizes of the axes that have none yet (Axis::block is 0), in the order of the axes.
   /// Empty: sizes that suit this interpreter.
-  std::vector<int64_t> block;
+  std::vector<int64_t> block = {};
   int threads = 0;            ///< that programs of a grid are spread over; 0: as the machine has
   bool check_overlap = true;  ///< refuse stores of two programs of one grid to one element
 };

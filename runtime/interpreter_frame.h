@@ -38,6 +38,14 @@ struct Ring {
   int64_t released = 0;
   int64_t groups = 0;   ///< committed so far
   int64_t visible = 0;  ///< groups below this one have been waited for
+
+  /// The slot of acquisition `number`.
+  Slot& slot(int64_t number) { return slots[number % slots.size()]; }
+  /// Whether what acquisition `number` was filled with may be read now.
+  bool readable(int64_t number) {
+    const Slot& slot = this->slot(number);
+    return number >= released && slot.state == State::committed && slot.group < visible;
+  }
 };
 
 /// What a slot holds; which member counts is said by the value's type.
@@ -45,7 +53,7 @@ struct Cell {
   TileRef tile;                        ///< value, shared
   SliceValue slice;                    ///< slice
   std::shared_ptr<Ring> ring;          ///< ring, and the ring a shared tile belongs to
-  int ring_slot = 0;                   ///< shared
+  int64_t ring_number = 0;             ///< shared: of the slot's acquisition, from 0
   const HostTensor* tensor = nullptr;  ///< tensor
 };
 
@@ -66,7 +74,10 @@ class Frame {
   /// The elements of operand `i`.
   template <class T = void>
   const T* operand(const Step& step, size_t i) const {
-    return static_cast<const T*>(cells[step.in.at(i)].tile->data());
+    const Cell& cell = cells[step.in.at(i)];
+    if (cell.ring != nullptr && !cell.ring->readable(cell.ring_number))
+      fail(step, "the slot read is not one that was waited for and not released yet");
+    return static_cast<const T*>(cell.tile->data());
   }
 
   /// The value of operand `i`, an i64 or bool scalar.

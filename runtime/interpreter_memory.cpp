@@ -127,7 +127,7 @@ void run_load(const Step& step, Frame& frame) {
 
 void run_copy(const Step& step, Frame& frame) {
   const Cell& cell = frame.cells[step.in[0]];
-  Ring::Slot& slot = cell.ring->slots[cell.ring_slot];
+  Ring::Slot& slot = cell.ring->slot(cell.ring_number);
   if (slot.state != Ring::State::acquired && slot.state != Ring::State::filled)
     fail(step, "the slot is not one being filled");
   const HostTensor& tensor = *frame.cells[step.in[1]].tensor;

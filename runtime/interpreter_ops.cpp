@@ -171,6 +171,10 @@ void run_permute(const Step& step, Frame& frame) {
   std::vector<int64_t> strides;
   for (int64_t d : step.op->integers(AttrKey::dims)) strides.push_back(from.at(d));
   gather_result(step, frame, strides);
+  // A view of a ring's slot lives as long as the slot does.
+  const Cell& source = frame.cells[step.in[0]];
+  frame.cells[step.out[0]].ring = source.ring;
+  frame.cells[step.out[0]].ring_number = source.ring_number;
 }
 
 void run_reshape(const Step& step, Frame& frame) { pass_on(step, frame); }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <limits>
-#include <new>
 #include <numeric>
 
 #include "tilewright/ir/builder.h"
@@ -40,7 +39,8 @@ OverlapCheck::OverlapCheck(const Step& loop, const Frame& frame, std::vector<int
     if (owners != nullptr || tensor->spec.span() == 0) return;
     // calloc: the pages of elements that are never stored to are never made.
     owners.reset(static_cast<uint32_t*>(std::calloc(tensor->spec.span(), sizeof(uint32_t))));
-    if (owners == nullptr) throw std::bad_alloc();
+    if (owners == nullptr)
+      raise(ErrorId::host_out_of_memory, loop.op->loc, tensor->spec.span() * sizeof(uint32_t));
   });
 }
 

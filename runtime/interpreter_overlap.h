@@ -16,7 +16,7 @@ namespace tilewright::interpreter {
 class OverlapCheck {
  public:
   /// For the programs of the grid `loop`, numbered with the last axis fastest; `counts`: tiles
-  /// along each axis. Throws std::bad_alloc when there is no room for the owners.
+  /// along each axis. Raises host_out_of_memory when there is no room for the owners.
   OverlapCheck(const Step& loop, const Frame& frame, std::vector<int64_t> counts);
 
   /// Claims `n` elements for a program, `stride` apart, from `offset` in elements on. Raises

@@ -11,18 +11,13 @@ Ring& ring_operand(const Step& step, const Frame& frame, size_t i = 0) {
   return *frame.cells[step.in.at(i)].ring;
 }
 
-/// Fills a slot with what shows when it is read against the protocol: NaN in float types.
-void poison(Ring& ring, Ring::Slot& slot) { std::memset(slot.tile->data(), 0xff, ring.bytes); }
-
-Ring::Slot& oldest(Ring& ring) { return ring.slots[ring.released % ring.slots.size()]; }
-
 /// Puts a slot's tile in the cell of the result.
 void give(const Step& step, Frame& frame, int64_t number) {
   const std::shared_ptr<Ring> ring = frame.cells[step.in[0]].ring;
   Cell& cell = frame.cells[step.out[0]];
   cell.ring = ring;
-  cell.ring_slot = static_cast<int>(number % ring->slots.size());
-  cell.tile = ring->slots[cell.ring_slot].tile;
+  cell.ring_number = number;
+  cell.tile = ring->slot(number).tile;
 }
 
 }  // namespace
@@ -36,14 +31,13 @@ void run_ring(const Step& step, Frame& frame) {
   for (Ring::Slot& slot : ring->slots) {
     slot.tile = std::make_shared<TileBuffer>();
     slot.tile->resize(std::max<size_t>(ring->bytes, 8));
-    poison(*ring, slot);
   }
   frame.cells[step.out[0]].ring = std::move(ring);
 }
 
 void run_ring_acquire(const Step& step, Frame& frame) {
   Ring& ring = ring_operand(step, frame);
-  Ring::Slot& slot = ring.slots[ring.acquired % ring.slots.size()];
+  Ring::Slot& slot = ring.slot(ring.acquired);
   if (slot.state != Ring::State::free) fail(step, "every slot of the ring is in use");
   slot.state = Ring::State::acquired;
   give(step, frame, ring.acquired++);
@@ -51,7 +45,7 @@ void run_ring_acquire(const Step& step, Frame& frame) {
 
 void run_stage(const Step& step, Frame& frame) {
   const Cell& cell = frame.cells[step.in[0]];
-  Ring::Slot& slot = cell.ring->slots[cell.ring_slot];
+  Ring::Slot& slot = cell.ring->slot(cell.ring_number);
   if (slot.state != Ring::State::acquired && slot.state != Ring::State::filled)
     fail(step, "the slot is not one being filled");
   std::memcpy(slot.tile->data(), frame.operand(step, 1), cell.ring->bytes);
@@ -80,7 +74,7 @@ void run_ring_wait(const Step& step, Frame& frame) {
 
 void run_ring_read(const Step& step, Frame& frame) {
   Ring& ring = ring_operand(step, frame);
-  const Ring::Slot& slot = oldest(ring);
+  const Ring::Slot& slot = ring.slot(ring.released);
   if (slot.state != Ring::State::committed) fail(step, "the oldest slot was not filled");
   if (slot.group >= ring.visible) fail(step, "the oldest slot was not waited for");
   give(step, frame, ring.released);
@@ -89,11 +83,10 @@ void run_ring_read(const Step& step, Frame& frame) {
 void run_ring_release(const Step& step, Frame& frame) {
   for (size_t i = 0; i < step.in.size(); ++i) {
     Ring& ring = ring_operand(step, frame, i);
-    Ring::Slot& slot = oldest(ring);
+    Ring::Slot& slot = ring.slot(ring.released);
     if (slot.state != Ring::State::committed) fail(step, "there is no filled slot to release");
     if (slot.group >= ring.visible) fail(step, "the oldest slot was not waited for");
     slot.state = Ring::State::free;
-    poison(ring, slot);
     ++ring.released;
   }
 }
