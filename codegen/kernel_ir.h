@@ -122,7 +122,7 @@ struct SharedBuffer {
   DType dtype = DType::f32;
   std::vector<int64_t> extents;  ///< as declared: padding included
   int alignment = 16;            ///< bytes
-  std::string comment;           ///< e.g. "[stage][row][k]"
+  std::string comment = {};      ///< e.g. "[stage][row][k]"
   int64_t offset = -1;           ///< bytes from the start; set by plan_shared
   int64_t bytes() const;
 };

@@ -280,9 +280,11 @@ ExprRef unary(const std::string& op, const ExprRef& x) {
 ExprRef binary(const std::string& op, const ExprRef& x, const ExprRef& y) {
   internal_check(x != nullptr, "the left operand of a binary expression is missing");
   internal_check(y != nullptr, "the right operand of a binary expression is missing");
-  if (constant(x) && constant(y))
-    if (const Value value = compute(op, *constant(x), *constant(y)))
-      return integer(*value, is_index_operator(op) ? common_dtype(*x, *y) : DType::i32);
+  if (constant(x) && constant(y)) {
+    const Value value = compute(op, *constant(x), *constant(y));
+    if (!value) return nullptr;
+    return integer(*value, is_index_operator(op) ? common_dtype(*x, *y) : DType::i32);
+  }
   const auto rule = rules().find(op);
   if (rule == rules().end()) return nullptr;
   const ExprRef folded = rule->second(x, y);

@@ -32,6 +32,15 @@ size_t best_break(std::string_view text, int width) {
   return best;
 }
 
+/// Where to end a comment's line: the last space within `width`, or in the middle of a word that
+/// is longer than a line, between two characters.
+size_t comment_break(std::string_view text, size_t width) {
+  size_t at = text.rfind(' ', width);
+  if (at != std::string_view::npos && text.find_first_not_of(' ') < at) return at;
+  for (at = width; at > 1 && (text[at] & 0xc0) == 0x80;) --at;
+  return at;
+}
+
 /// Position after the literal that starts at text[i] (a quote); `raw` for R"x(..)x".
 size_t literal_end(std::string_view text, size_t i, bool raw) {
   if (raw) {
@@ -116,10 +125,7 @@ std::vector<std::string> wrap_comment(std::string_view text, int indent, int han
   std::string start = std::string(indent, ' ') + "// ";
   while (columns(start) + columns(rest) > kLineWidth) {
     const size_t width = kLineWidth - columns(start);
-    size_t at = rest.rfind(' ', width);
-    if (at == std::string_view::npos || rest.find_first_not_of(' ') > at)
-      at = rest.find(' ', width);
-    if (at == std::string_view::npos) break;
+    const size_t at = comment_break(rest, width);
     lines.push_back(start + comment_text(rest.substr(0, at)));
     rest.remove_prefix(std::min(rest.find_first_not_of(' ', at), rest.size()));
     start = std::string(indent, ' ') + "// " + std::string(hang, ' ');
