@@ -19,11 +19,12 @@ enum class MatrixUnit { fma, mma, wgmma };
 /// A schedule. As JSON one line, e.g.
 /// {"block":[128,128,16],"warps":8,"stages":3,"copy":"cp_async","matrix":"fma","group":8}
 struct Config {
-  std::vector<int64_t> block;  ///< tile sizes of the kernel's unpinned axes, in the order written
-  std::vector<int> order;      ///< grid axes, slowest first; empty: as written
-  int group = 1;               ///< tiles of the first grid axis walked together, for L2 reuse
-  int warps = 4;               ///< warps per block
-  int stages = 2;              ///< slots of each ring of staged operands
+  /// Tile sizes of the kernel's unpinned axes, in the order written.
+  std::vector<int64_t> block = {};
+  std::vector<int> order = {};  ///< grid axes, slowest first; empty: as written
+  int group = 1;                ///< tiles of the first grid axis walked together, for L2 reuse
+  int warps = 4;                ///< warps per block
+  int stages = 2;               ///< slots of each ring of staged operands
   CopyKind copy = CopyKind::cp_async;
   MatrixUnit matrix = MatrixUnit::fma;
   int vector = 16;        ///< widest global access, bytes: 4, 8 or 16
@@ -44,12 +45,15 @@ std::string to_json(const Config& config);
 /// field, what was expected and what was found) or config_unknown_field.
 Config parse_config(std::string_view json);
 
-/// Checks a config against a kernel and a target before anything is generated; raises config_*
-/// errors that name the field, the need and the limit.
+/// Checks a config against a traced kernel and a target before anything is generated. Raises
+/// config_field (a value no kernel could use), config_block_count, config_unsupported,
+/// config_threads, config_registers or config_shared; the latter two by estimates that are on the
+/// low side. Each names the field or the config, the need and the limit.
 void check_config(const Config& config, const ir::Function& fn, const Target& target);
 
-/// A config that compiles and is decent for any kernel and shape, from its axes, operands and
-/// sizes.
+/// A config that passes check_config and is decent for any kernel and shape, from its axes,
+/// operands and sizes. Where the kernel itself pins more than fits, so that no config can pass, the
+/// one that asks for the least.
 Config default_config(const ir::Function& fn, const Target& target);
 
 }  // namespace tilewright

@@ -1,0 +1,90 @@
+#include <algorithm>
+
+#include "tilewright/codegen/config.h"
+#include "tilewright/codegen/config_fields.h"
+#include "tilewright/codegen/config_needs.h"
+#include "tilewright/ir/error.h"
+
+namespace tilewright {
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+
+void check_block_count(const Config& config, const ir::Function& fn) {
+  std::vector<std::string> chosen;
+  for (size_t i = 0; i < fn.axes.size(); ++i) {
+    const ir::Axis& axis = fn.axes[i];
+    if (axis.pinned) continue;
+    std::string name = axis.name.empty() ? fmt::format("axis {}", i) : axis.name;
+    if (axis.loc.known()) name += fmt::format(" at line {}", axis.loc.line);
+    chosen.push_back(std::move(name));
+  }
+  if (config.block.size() != chosen.size())
+    raise(ErrorId::config_block_count, fn.loc, fn.name, chosen.size(), fmt::join(chosen, ", "),
+          config.block.size());
+}
+
+/// `order` is empty or names each axis of the grid.
+void check_order(const Config& config, const ir::Function& fn) {
+  if (config.order.empty()) return;
+  for (const Op* op : fn.body().ops) {
+    if (op->kind != OpKind::tile_loop || op->integer(ir::AttrKey::parallel) == 0) continue;
+    const size_t axes = op->integers(ir::AttrKey::axes).size();
+    if (config.order.size() != axes)
+      raise(ErrorId::config_field, op->loc, "order",
+            fmt::format("the {} axes of the grid of kernel {}, 0 to {}", axes, fn.name, axes - 1),
+            fmt::format("[{}]", fmt::join(config.order, ",")));
+  }
+}
+
+void refuse(std::string_view field, std::string_view value, std::string_view why,
+            std::string_view use) {
+  raise(ErrorId::config_unsupported, {}, field, value, why, use);
+}
+
+void check_supported(const Config& config, const Target& target) {
+  if (config.matrix != MatrixUnit::fma)
+    refuse("matrix", to_string(config.matrix), "this version multiplies with the fma unit only",
+           "fma");
+  if (config.copy == CopyKind::tma)
+    refuse("copy", "tma", "this version copies with sync and cp_async only",
+           target.has_cp_async() ? "cp_async" : "sync");
+  if (config.copy == CopyKind::cp_async && !target.has_cp_async())
+    refuse("copy", "cp_async", target.name() + " cannot copy asynchronously (sm_80 and newer can)",
+           "sync");
+  if (config.persistent)
+    refuse("persistent", "true", "this version launches one block per tile", "false");
+  if (config.cluster != 1)
+    refuse("cluster", std::to_string(config.cluster), "this version makes no clusters of blocks",
+           "1");
+  if (config.split_k != 1)
+    refuse("split_k", std::to_string(config.split_k), "this version does not split loops", "1");
+}
+
+void check_limits(const Config& config, const ir::Function& fn, const Target& target) {
+  const int64_t threads = int64_t{32} * config.warps;
+  if (threads > Target::max_threads)
+    raise(ErrorId::config_threads, {}, to_json(config), config.warps, threads,
+          static_cast<int>(Target::max_threads));
+  const codegen::ConfigNeeds needs = codegen::estimate_needs(config, fn);
+  const int64_t registers = codegen::registers_available(config);
+  if (needs.registers > registers)
+    raise(ErrorId::config_registers, fn.loc, to_json(config), needs.registers, registers,
+          config.blocks_per_sm, threads);
+  if (needs.shared_bytes > target.shared_bytes)
+    raise(ErrorId::config_shared, fn.loc, to_json(config), needs.shared_bytes, target.shared_bytes,
+          target.name());
+}
+
+}  // namespace
+
+void check_config(const Config& config, const ir::Function& fn, const Target& target) {
+  codegen::check_fields(config);
+  check_supported(config, target);
+  check_block_count(config, fn);
+  check_order(config, fn);
+  check_limits(config, fn, target);
+}
+
+}  // namespace tilewright

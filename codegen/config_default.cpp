@@ -1,0 +1,392 @@
+#include <algorithm>
+#include <bit>
+#include <optional>
+#include <tuple>
+
+#include "tilewright/codegen/config.h"
+#include "tilewright/codegen/config_needs.h"
+#include "tilewright/ir/builder.h"
+
+namespace tilewright {
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+constexpr int64_t kUnknownSize = 4096;  // of an axis whose bounds depend on the tile
+constexpr int64_t kLongRow = 1024;      // elements of a reduced row that fill a block by themselves
+
+int64_t floor_pow2(int64_t x) { return static_cast<int64_t>(std::bit_floor(uint64_t(x))); }
+int64_t ceil_pow2(int64_t x) { return static_cast<int64_t>(std::bit_ceil(uint64_t(x))); }
+int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
+int64_t covered(int64_t size, int64_t block) { return ceil_div(size, block) * block; }
+
+/// What an axis is to the kernel.
+struct AxisUse {
+  int64_t size = kUnknownSize;
+  bool known = false;
+  bool grid = false;
+  bool rows = false, columns = false, inner = false;  // m, n and k of some dot
+  bool in_tiles = false;                              // some tile has it as a dimension
+  bool reduced = false;
+  int stores_along = 0, loads_along = 0;  // accesses whose contiguous dimension it is
+};
+
+/// The value of an index expression over known sizes.
+std::optional<int64_t> evaluate(const ir::Function& fn, const Value* value) {
+  const Op* op = value->def;
+  if (op == nullptr) return std::nullopt;
+  if (op->kind == OpKind::constant && !is_float(value->type.dtype))
+    return op->integer(ir::AttrKey::value);
+  if (op->kind == OpKind::dim)
+    if (const ir::Param* param = fn.param_of(op->operand(0)))
+      return param->spec.sizes.at(op->integer(ir::AttrKey::axis));
+  if (op->kind != OpKind::binary) return std::nullopt;
+  const std::optional<int64_t> x = evaluate(fn, op->operand(0)), y = evaluate(fn, op->operand(1));
+  if (!x || !y) return std::nullopt;
+  switch (op->fn()) {
+    case ir::Fn::add:
+      return *x + *y;
+    case ir::Fn::sub:
+      return *x - *y;
+    case ir::Fn::mul:
+      return *x * *y;
+    case ir::Fn::div:
+      return *y == 0 ? 0 : *x / *y;
+    case ir::Fn::min:
+      return std::min(*x, *y);
+    case ir::Fn::max:
+      return std::max(*x, *y);
+    default:
+      return std::nullopt;
+  }
+}
+
+/// The kernel as far as a default config depends on it.
+struct Analysis {
+  explicit Analysis(const ir::Function& fn) : fn(fn), axes(fn.axes.size()) {
+    for_each_op(fn.body(), [&](const Op& op) { visit(op); });
+  }
+
+  const ir::Function& fn;
+  std::vector<AxisUse> axes;
+  std::vector<const Op*> dots;
+  bool reduces = false;
+  int access_bytes = 1;         // of the widest element loaded or stored
+  int64_t constant_volume = 1;  // of the constant dimensions of a tile
+
+ private:
+  void visit(const Op& op) {
+    if (op.kind == OpKind::tile_loop) visit_loop(op);
+    if (op.kind == OpKind::dot) visit_dot(op);
+    if (op.kind == OpKind::reduce) visit_reduce(op);
+    if (op.kind == OpKind::load || op.kind == OpKind::store) visit_access(op);
+    for (const Value* result : op.results)
+      if (result->type.is_tile()) visit_tile(result->type.shape);
+  }
+
+  void visit_loop(const Op& op) {
+    const ir::LoopView loop(op);
+    const auto& walked = op.integers(ir::AttrKey::axes);
+    for (size_t i = 0; i < walked.size(); ++i) {
+      AxisUse& axis = axes.at(walked[i]);
+      axis.grid = op.integer(ir::AttrKey::parallel) != 0;
+      const auto begin = evaluate(fn, loop.begins[i]), limit = evaluate(fn, loop.limits[i]);
+      if (!begin || !limit) continue;
+      axis.known = true;
+      axis.size = std::max<int64_t>(1, *limit - *begin);
+    }
+  }
+
+  void visit_dot(const Op& op) {
+    dots.push_back(&op);
+    const ir::Shape &a = op.operand(0)->type.shape, &b = op.operand(1)->type.shape;
+    if (a[0].is_block()) axes.at(a[0].axis).rows = true;
+    if (b[1].is_block()) axes.at(b[1].axis).columns = true;
+    if (a[1].is_block()) axes.at(a[1].axis).inner = true;
+  }
+
+  void visit_reduce(const Op& op) {
+    reduces = true;
+    for (int64_t i : op.integers(ir::AttrKey::axes)) {
+      const ir::Dim dim = op.operand(0)->type.shape.at(i);
+      if (dim.is_block()) axes.at(dim.axis).reduced = true;
+    }
+  }
+
+  void visit_access(const Op& op) {
+    const ir::AccessView access(op);
+    const ir::Param* param = fn.param_of(access.tensor);
+    if (param == nullptr) return;
+    access_bytes = std::max(access_bytes, size_of(param->spec.dtype));
+    const auto is_slice = [](const Value* index) {
+      return index->type.kind == ir::Type::Kind::slice;
+    };
+    // Accesses to tiles of fewer dimensions (a row's sum, a bias) move few bytes and count nothing.
+    const auto rank = std::count_if(access.indices.begin(), access.indices.end(), is_slice);
+    if (rank < most_dimensions_) return;
+    if (rank > most_dimensions_)
+      for (AxisUse& axis : axes) axis.stores_along = axis.loads_along = 0;
+    most_dimensions_ = rank;
+    for (size_t d = 0; d < access.indices.size(); ++d) {
+      const Value* index = access.indices[d];
+      if (!is_slice(index) || !index->type.shape[0].is_block()) continue;
+      if (param->spec.strides.at(d) != 1 || param->spec.sizes.at(d) == 1) continue;
+      AxisUse& axis = axes.at(index->type.shape[0].axis);
+      ++(op.kind == OpKind::store ? axis.stores_along : axis.loads_along);
+    }
+  }
+
+  void visit_tile(const ir::Shape& shape) {
+    int64_t volume = 1;
+    for (const ir::Dim& dim : shape) {
+      if (dim.is_block()) axes.at(dim.axis).in_tiles = true;
+      if (!dim.is_block()) volume *= std::max<int64_t>(1, dim.extent);
+    }
+    constant_volume = std::max(constant_volume, volume);
+  }
+
+  int64_t most_dimensions_ = 0;
+};
+
+/// Builds a config while its blocks are still known by axis.
+class Draft {
+ public:
+  Draft(const Analysis& kernel, const Target& target)
+      : kernel_(kernel), target_(target), blocks_(kernel.fn.axes.size(), 1) {
+    config_.copy = target.has_cp_async() ? CopyKind::cp_async : CopyKind::sync;
+    for (size_t i = 0; i < blocks_.size(); ++i)
+      if (kernel.fn.axes[i].pinned) blocks_[i] = kernel.fn.axes[i].block;
+  }
+
+  bool free(size_t axis) const { return !kernel_.fn.axes[axis].pinned; }
+  int64_t block(size_t axis) const { return blocks_[axis]; }
+  /// Gives a free axis at most `size`, less when the axis is short.
+  void set_block(size_t axis, int64_t size) {
+    if (free(axis))
+      blocks_[axis] = std::max<int64_t>(1, std::min(size, ceil_pow2(kernel_.axes[axis].size)));
+  }
+  /// At most `most`, and of those sizes the largest with which the last tile wastes at most a
+  /// quarter of the work; where there is none, the largest that wastes least.
+  void set_fitting_block(size_t axis, int64_t most) {
+    const int64_t size = kernel_.axes[axis].size;
+    int64_t block = std::min(floor_pow2(std::max<int64_t>(1, most)), ceil_pow2(size));
+    int64_t best = block;
+    for (; block >= 32; block /= 2) {
+      if (covered(size, block) < covered(size, best)) best = block;
+      if (covered(size, best) * 4 <= size * 5) break;
+    }
+    if (free(axis)) blocks_[axis] = best;
+  }
+
+  Config& config() { return config_; }
+
+  int64_t grid() const {
+    int64_t tiles = 1;
+    for (size_t i = 0; i < blocks_.size(); ++i)
+      if (kernel_.axes[i].grid)
+        tiles *= ceil_div(kernel_.axes[i].size, std::max<int64_t>(1, blocks_[i]));
+    return tiles;
+  }
+
+  /// Elements of the largest tile.
+  int64_t largest_tile() const {
+    int64_t most = 1;
+    for_each_op(kernel_.fn.body(), [&](const Op& op) {
+      for (const Value* result : op.results)
+        if (result->type.is_tile())
+          most = std::max(most, codegen::tile_elements(result->type.shape, blocks_));
+    });
+    return most;
+  }
+
+  int64_t largest_accumulator() const {
+    int64_t most = 1;
+    for (const Op* dot : kernel_.dots)
+      most = std::max(most, codegen::tile_elements(dot->result()->type.shape, blocks_));
+    return most;
+  }
+
+  Config finish() {
+    config_.block.clear();
+    for (size_t i = 0; i < blocks_.size(); ++i)
+      if (free(i)) config_.block.push_back(blocks_[i]);
+    return config_;
+  }
+
+  bool fits() {
+    const codegen::ConfigNeeds needs = codegen::estimate_needs(finish(), kernel_.fn);
+    return needs.registers <= codegen::registers_available(config_) &&
+           needs.shared_bytes <= target_.shared_bytes;
+  }
+
+  /// The free axis with the largest block above 1, among those of the grid if `grid_only`.
+  std::optional<size_t> largest_axis(bool grid_only) const {
+    std::optional<size_t> largest;
+    for (size_t i = 0; i < blocks_.size(); ++i)
+      if (free(i) && blocks_[i] > (largest ? blocks_[*largest] : 1) &&
+          (kernel_.axes[i].grid || !grid_only))
+        largest = i;
+    return largest;
+  }
+
+  /// Shrinks until it fits: fewer stages, more warps, smaller blocks.
+  void make_fit() {
+    while (!fits()) {
+      const bool too_many_registers = codegen::estimate_needs(finish(), kernel_.fn).registers >
+                                      codegen::registers_available(config_);
+      const std::optional<size_t> largest = largest_axis(false);
+      if (!too_many_registers && config_.stages > 1)
+        --config_.stages;
+      else if (too_many_registers && config_.warps < 8)
+        config_.warps *= 2;
+      else if (largest)
+        set_block(*largest, blocks_[*largest] / 2);
+      else if (too_many_registers && config_.warps < 32)
+        config_.warps *= 2;
+      else
+        return;  // what the kernel pins does not fit; check_config will say so
+    }
+  }
+
+ private:
+  const Analysis& kernel_;
+  const Target& target_;
+  std::vector<int64_t> blocks_;
+  Config config_;
+};
+
+// --- kernels with a dot
+
+/// A tile of a dot's result and the warps that share it.
+struct DotTile {
+  int64_t rows, columns;
+  int warps;
+};
+
+// Largest first: the larger, the fewer bytes per multiplication. A smaller one is better when the
+// grid would otherwise leave multiprocessors idle.
+constexpr DotTile kDotTiles[] = {
+    {128, 128, 8}, {128, 64, 4}, {64, 64, 4}, {64, 32, 4}, {32, 32, 4}};
+
+void set_dot_blocks(const Analysis& kernel, const DotTile& tile, Draft& draft) {
+  int bytes = 1;
+  for (const Op* dot : kernel.dots) bytes = std::max(bytes, size_of(dot->operand(0)->type.dtype));
+  const int64_t inner = 64 / bytes;  // 64 bytes of a row: four accesses of 16
+  for (size_t i = 0; i < kernel.axes.size(); ++i) {
+    const AxisUse& axis = kernel.axes[i];
+    if (axis.inner && !axis.grid)
+      draft.set_block(i, axis.rows || axis.columns ? std::max<int64_t>(32, inner) : inner);
+    else if (axis.rows)
+      draft.set_block(i, tile.rows);
+    else if (axis.columns)
+      draft.set_block(i, tile.columns);
+    else if (axis.inner)
+      draft.set_block(i, inner);
+    else
+      draft.set_block(i, axis.in_tiles && !axis.grid ? 32 : 1);
+  }
+  const int64_t warps = floor_pow2(std::max<int64_t>(1, draft.largest_accumulator() / 32));
+  draft.config().warps = static_cast<int>(std::min<int64_t>(tile.warps, warps));
+}
+
+/// As many stages, up to 4, as the longest loop around a dot can use and shared memory holds, with
+/// room for padding; more than 2 only while two blocks fit a multiprocessor.
+void set_stages(const Analysis& kernel, const Target& target, Draft& draft) {
+  int64_t steps = 1;
+  for (size_t i = 0; i < kernel.axes.size(); ++i)
+    if (!kernel.axes[i].grid && kernel.axes[i].inner)
+      steps = std::max(steps, ceil_div(kernel.axes[i].size, draft.block(i)));
+  int& stages = draft.config().stages;
+  const int most = draft.config().copy == CopyKind::cp_async ? 4 : 2;
+  for (stages = static_cast<int>(std::min<int64_t>(most, steps)); stages > 1; --stages) {
+    const int64_t bytes = codegen::estimate_needs(draft.finish(), kernel.fn).shared_bytes;
+    const int64_t room = stages > 2 ? target.shared_bytes / 2 : target.shared_bytes;
+    if (bytes + bytes / 4 <= room) break;
+  }
+}
+
+Config dot_config(const Analysis& kernel, const Target& target) {
+  std::optional<Draft> best;
+  for (const DotTile& tile : kDotTiles) {
+    best.emplace(kernel, target);
+    set_dot_blocks(kernel, tile, *best);
+    if (best->grid() < target.multiprocessors && &tile != std::end(kDotTiles) - 1) continue;
+    set_stages(kernel, target, *best);
+    if (best->fits()) break;
+  }
+  best->make_fit();
+  const int64_t grid_axes = std::count_if(kernel.axes.begin(), kernel.axes.end(),
+                                          [](const AxisUse& axis) { return axis.grid; });
+  best->config().group = grid_axes > 1 ? 8 : 1;
+  return best->finish();
+}
+
+// --- elementwise kernels and reductions
+
+/// Free axes that tiles have, in the order in which they get their share of a block's elements:
+/// contiguous in what is stored, contiguous in what is loaded, reduced, others from the last on.
+std::vector<size_t> by_importance(const Analysis& kernel) {
+  std::vector<size_t> result;
+  for (size_t i = 0; i < kernel.axes.size(); ++i)
+    if (kernel.axes[i].in_tiles && !kernel.fn.axes[i].pinned) result.push_back(i);
+  const auto rank = [&](size_t i) {
+    const AxisUse& axis = kernel.axes[i];
+    return std::tuple(-axis.stores_along, -axis.loads_along, !axis.reduced, -static_cast<int>(i));
+  };
+  std::stable_sort(result.begin(), result.end(),
+                   [&](size_t a, size_t b) { return rank(a) < rank(b); });
+  return result;
+}
+
+void set_elementwise_blocks(const Analysis& kernel, const Target& target, Draft& draft) {
+  const int64_t elements = std::clamp<int64_t>(8192 / kernel.access_bytes, 1024, 4096);
+  const std::vector<size_t> order = by_importance(kernel);
+  const bool constant_rows = kernel.reduces && kernel.constant_volume >= kLongRow;
+  int64_t left = constant_rows ? 1 : std::max<int64_t>(1, elements / kernel.constant_volume);
+  // A second axis along which memory is contiguous, as in a transposition, needs its share.
+  const auto contiguous = [&](size_t i) {
+    return kernel.axes[i].stores_along + kernel.axes[i].loads_along > 0;
+  };
+  const bool two = std::count_if(order.begin(), order.end(), contiguous) > 1;
+  for (size_t i : order) {
+    const AxisUse& axis = kernel.axes[i];
+    int64_t share = left;
+    if (two && contiguous(i)) share = std::min<int64_t>(share, 64);
+    // Columns that are reduced over other rows: narrow, so that there are many blocks.
+    if (kernel.reduces && axis.grid && !axis.reduced) share = std::min<int64_t>(share, 128);
+    if (axis.reduced) share = std::min(share, kLongRow);
+    draft.set_fitting_block(i, share);
+    left = axis.reduced && draft.block(i) >= kLongRow ? 1
+                                                      : std::max<int64_t>(1, left / draft.block(i));
+  }
+  // Small problems: halve the largest block of the grid until there is work for everyone.
+  while (draft.grid() < target.multiprocessors && draft.largest_tile() > 256) {
+    const std::optional<size_t> largest = draft.largest_axis(true);
+    if (!largest) break;
+    draft.set_block(*largest, draft.block(*largest) / 2);
+  }
+}
+
+Config elementwise_config(const Analysis& kernel, const Target& target) {
+  Draft draft(kernel, target);
+  set_elementwise_blocks(kernel, target, draft);
+  // Two 16-byte accesses a thread; more for tiles that would need very many threads.
+  const int64_t per_thread = std::clamp(32 / kernel.access_bytes, 8, 16);
+  const int64_t tile = draft.largest_tile();
+  const int64_t most = tile <= 16384 ? 8 : tile <= 32768 ? 16 : 32;
+  draft.config().warps =
+      static_cast<int>(std::clamp<int64_t>(ceil_pow2(ceil_div(tile, 32 * per_thread)), 1, most));
+  draft.make_fit();
+  return draft.finish();
+}
+
+}  // namespace
+
+Config default_config(const ir::Function& fn, const Target& target) {
+  const Analysis kernel(fn);
+  return kernel.dots.empty() ? elementwise_config(kernel, target) : dot_config(kernel, target);
+}
+
+}  // namespace tilewright

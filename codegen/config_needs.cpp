@@ -1,0 +1,166 @@
+#include "tilewright/codegen/config_needs.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "tilewright/codegen/layout.h"
+#include "tilewright/codegen/target.h"
+#include "tilewright/ir/builder.h"
+#include "tilewright/ir/error.h"
+
+namespace tilewright::codegen {
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Region;
+using ir::Value;
+
+constexpr int64_t kMost = int64_t{1} << 40;
+constexpr int64_t kAddressing = 24;      // registers for indices, pointers and addresses
+constexpr int64_t kLargestArray = 1024;  // registers of one tile, in memory if need be
+
+bool is_sequential_loop(const Op* op) {
+  return op != nullptr && op->kind == OpKind::tile_loop && op->integer(ir::AttrKey::parallel) == 0;
+}
+
+/// Walks a function and remembers the most that is needed at one point.
+class Estimate {
+ public:
+  Estimate(const Config& config, const ir::Function& fn)
+      : config_(config), blocks_(bind_axes(config, fn)) {
+    for_each_op(fn.body(), [&](const Op& op) {
+      if (op.kind == OpKind::dot) accumulators_.insert({op.operand(2), op.result()});
+    });
+    walk(fn.body(), {});
+    for_each_op(fn.body(), [&](const Op& op) {
+      for (const Value* result : op.results) large_tile(*result);
+    });
+    for (const auto& [region, staged] : rings_) {
+      int64_t sum = 0;
+      for (const auto& [value, bytes] : staged) sum += bytes;
+      needs_.shared_bytes = std::max(needs_.shared_bytes, sum);
+    }
+  }
+
+  const ConfigNeeds& needs() const { return needs_; }
+
+ private:
+  /// `kept`: the tiles carried by the loops around `region`.
+  void walk(const Region& region, const std::set<const Value*>& kept) {
+    note_registers(kept, 0);
+    for (const Op* op : region.ops) {
+      if (op->kind == OpKind::dot) {
+        note_dot(*op, kept);
+        continue;
+      }
+      std::set<const Value*> inside = kept;
+      if (is_sequential_loop(op)) {
+        const ir::LoopView loop(*op);
+        for (const Value* init : loop.inits) inside.erase(init);  // continues as the carried value
+        inside.insert(loop.carried.begin(), loop.carried.end());
+      }
+      for (const Region* inner : op->regions) walk(*inner, inside);
+    }
+  }
+
+  void note_registers(const std::set<const Value*>& kept, int64_t more) {
+    for (const Value* value : kept) more += registers(*value);
+    needs_.registers = std::max(needs_.registers, more + kAddressing);
+  }
+
+  void note_dot(const Op& dot, const std::set<const Value*>& kept) {
+    const int64_t words = words_of(dot.operand(0)->type.dtype);
+    const int64_t fragments = fragment_registers(dot.result()->type.shape) * words;
+    note_registers(kept,
+                   fragments + (kept.contains(dot.operand(2)) ? 0 : registers(*dot.result())));
+    for (const Value* operand : {dot.operand(0), dot.operand(1)}) {
+      const Value* source = operand;
+      while (source->def != nullptr &&
+             (source->def->kind == OpKind::cast || source->def->kind == OpKind::permute))
+        source = source->def->operand(0);
+      const bool loaded = source->def != nullptr && source->def->kind == OpKind::load;
+      const bool in_loop =
+          loaded && source->def->parent == dot.parent && is_sequential_loop(dot.parent->parent);
+      const int64_t size = std::min(size_of(source->type.dtype), size_of(operand->type.dtype));
+      const int64_t bytes = tile_elements(operand->type.shape, blocks_) * size;
+      rings_[dot.parent][source] = in_loop ? bytes * config_.stages : bytes;
+    }
+  }
+
+  /// A tile's register array, however short its life, must stay small enough to compile.
+  void large_tile(const Value& value) {
+    if (!value.type.is_tile()) return;
+    const int64_t array = tile_elements(value.type.shape, blocks_) / (32 * config_.warps);
+    if (array > kLargestArray) needs_.registers = std::max(needs_.registers, array);
+  }
+
+  static int64_t words_of(DType dtype) { return size_of(dtype) > 4 ? 2 : 1; }
+
+  int64_t registers(const Value& value) {
+    if (!value.type.is_value()) return 0;
+    const int64_t elements = tile_elements(value.type.shape, blocks_);
+    const int64_t words = words_of(value.type.dtype);
+    if (elements / (32 * config_.warps) > kLargestArray)
+      return elements / (32 * config_.warps) * words;
+    return words * layout_of(value.type.shape, accumulators_.contains(&value)).registers();
+  }
+
+  int64_t fragment_registers(const ir::Shape& shape) {
+    if (tile_elements(shape, blocks_) / (32 * config_.warps) > kLargestArray) return 0;
+    const Layout layout = layout_of(shape, true);
+    return layout.registers(0) + layout.registers(1);
+  }
+
+  Layout layout_of(const ir::Shape& shape, bool accumulator) {
+    std::vector<int64_t> extents;
+    for (const ir::Dim& dim : shape)
+      extents.push_back(dim.is_block() ? blocks_.at(dim.axis) : dim.extent);
+    if (accumulator) {
+      auto [at, is_new] = accumulator_layouts_.try_emplace(extents);
+      if (is_new) at->second = dot_layout(extents[0], extents[1], config_.warps, 1, 1);
+      return at->second;
+    }
+    std::vector<int> order;
+    for (int axis = static_cast<int>(extents.size()) - 1; axis >= 0; --axis) order.push_back(axis);
+    return blocked_layout(extents, order, 1, config_.warps);
+  }
+
+  const Config& config_;
+  const std::vector<int64_t> blocks_;
+  std::set<const Value*> accumulators_;
+  std::map<std::vector<int64_t>, Layout> accumulator_layouts_;  // by extents: slow to find
+  std::map<const Region*, std::map<const Value*, int64_t>> rings_;
+  ConfigNeeds needs_;
+};
+
+}  // namespace
+
+std::vector<int64_t> bind_axes(const Config& config, const ir::Function& fn) {
+  std::vector<int64_t> blocks;
+  size_t next = 0;
+  for (const ir::Axis& axis : fn.axes)
+    blocks.push_back(axis.pinned ? axis.block : config.block.at(next++));
+  return blocks;
+}
+
+int64_t tile_elements(const ir::Shape& shape, const std::vector<int64_t>& blocks) {
+  int64_t product = 1;
+  for (const ir::Dim& dim : shape) {
+    const int64_t extent = dim.is_block() ? blocks.at(dim.axis) : dim.extent;
+    product = extent > 0 && product > kMost / extent ? kMost : product * extent;
+  }
+  return product;
+}
+
+ConfigNeeds estimate_needs(const Config& config, const ir::Function& fn) {
+  return Estimate(config, fn).needs();
+}
+
+int64_t registers_available(const Config& config) {
+  const int64_t threads = int64_t{32} * config.warps * config.blocks_per_sm;
+  return std::min<int64_t>(Target::max_registers, Target::registers_per_block / threads / 8 * 8);
+}
+
+}  // namespace tilewright::codegen
