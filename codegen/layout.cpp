@@ -144,8 +144,8 @@ int64_t registers_of(const std::vector<Split>& all) {
 
 /// The two ways in which the lanes of a warp can be numbered over rows and columns that matter. In
 /// `paired` order lane bit 0 is a row and bits 1.. are columns: then neighbouring lanes (i and i^1,
-/// or i and i^2) read the same address of either operand, and from sm_70 on a 16-byte access in
-/// which they do takes 2 wavefronts instead of 4.
+/// or i and i^2) read the same address of either operand. A 16-byte access in which they do takes 2
+/// wavefronts instead of 4 (NVIDIA says so of sm_70 and sm_75); elsewhere the order costs nothing.
 enum class LaneOrder { columns_first, paired };
 
 struct DotCandidate {
