@@ -1,0 +1,26 @@
+// A user's library of kernels, for --load.
+#include <tilewright/tilewright.h>
+
+namespace tw = tilewright;
+
+namespace {
+
+auto scale = tw::kernel("scale", [](tw::Tensor x, tw::Scalar<float> factor) {
+  tw::Tensor y = tw::empty_like(x);
+  for (auto i : tw::tile(x.size(0))) {
+    y[i] = x[i] * factor;
+  }
+  return y;
+});
+
+auto apply = tw::kernel("apply", [](tw::Tensor x, tw::Fn<tw::Tile(tw::Tile)> function) {
+  tw::Tensor y = tw::empty_like(x);
+  for (auto i : tw::tile(x.size(0))) {
+    y[i] = function(x[i]);
+  }
+  return y;
+});
+
+const tw::RegisterKernel registered[] = {tw::RegisterKernel(scale), tw::RegisterKernel(apply)};
+
+}  // namespace
