@@ -40,7 +40,7 @@ struct CallArg {
   ParamKind kind = ParamKind::tensor;
   runtime::Argument argument = {};         ///< tensor or run-time scalar
   dsl::LiteralValue constant = int64_t{};  ///< of a parameter known when tracing
-  KernelArg callable = {};                 ///< of a Fn parameter
+  KernelArg::Callable callable = {};       ///< of a Fn parameter
 
   static CallArg tensor(const TensorView& view) { return {ParamKind::tensor, {&view}}; }
   template <Element T>
@@ -52,13 +52,18 @@ struct CallArg {
   template <class T>
   requires std::is_arithmetic_v<T> || std::is_enum_v<T>
   static CallArg known(T value) {
-    return {ParamKind::constant,
-            {},
-            std::get<KernelArg::Constant>(KernelArg::constant(value).value).value};
+    CallArg arg{ParamKind::constant};
+    if constexpr (std::is_enum_v<T>)
+      arg.constant = static_cast<int64_t>(value);
+    else
+      arg.constant = dsl::Literal::widen(value);
+    return arg;
   }
   template <class S>
   static CallArg function(const Fn<S>& fn) {
-    return {ParamKind::callable, {}, int64_t{}, KernelArg::callable(fn)};
+    CallArg arg{ParamKind::callable};
+    arg.callable = {fn, fn.key()};
+    return arg;
   }
 };
 

@@ -38,16 +38,17 @@ Call& call_scratch() {
 }
 
 std::vector<KernelArg> trace_args(std::span<const CallArg> args) {
-  std::vector<KernelArg> result;
-  for (const CallArg& arg : args) {
+  std::vector<KernelArg> result(args.size());
+  for (size_t i = 0; i < args.size(); ++i) {
+    const CallArg& arg = args[i];
     if (arg.kind == ParamKind::tensor)
-      result.push_back(KernelArg::tensor(arg.argument.view->spec()));
+      result[i].value = arg.argument.view->spec();
     else if (arg.kind == ParamKind::scalar)
-      result.push_back(KernelArg::scalar(arg.argument.dtype));
+      result[i].value = KernelArg::Scalar{arg.argument.dtype};
     else if (arg.kind == ParamKind::constant)
-      result.push_back({KernelArg::Constant{arg.constant}});
+      result[i].value = KernelArg::Constant{arg.constant};
     else
-      result.push_back(arg.callable);
+      result[i].value = arg.callable;
   }
   return result;
 }
@@ -90,7 +91,8 @@ CompileCall compile_call(std::span<const CompileArg> args, std::span<const Param
       made.argument.dtype = scalar->dtype;
     if (const auto* constant = std::get_if<KernelArg::Constant>(&arg.value))
       made.constant = constant->value;
-    if (made.kind == ParamKind::callable) made.callable = arg;
+    if (const auto* callable = std::get_if<KernelArg::Callable>(&arg.value))
+      made.callable = *callable;
   }
   return result;
 }
@@ -160,9 +162,8 @@ void KernelHandle::State::begin(std::span<const CallArg> args, Call& call) const
   for (const CallArg& arg : args) {
     if (arg.kind == ParamKind::constant) append_constant(arg.constant, call.key);
     if (arg.kind == ParamKind::callable) {
-      const auto& callable = std::get<KernelArg::Callable>(arg.callable.value);
-      keyed &= !callable.key.empty();
-      append_text(callable.key, call.key);
+      keyed &= !arg.callable.key.empty();
+      append_text(arg.callable.key, call.key);
     }
     if (arg.kind == ParamKind::tensor || arg.kind == ParamKind::scalar)
       call.launch.push_back(arg.argument);

@@ -1,0 +1,238 @@
+#include "tests/support/fake_cuda.h"
+
+#include <cuda.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+
+using tilewright::testing::FakeCuda;
+using tilewright::testing::FakeLaunch;
+
+namespace {
+
+struct FakeModule {
+  std::set<std::string> functions;
+};
+
+std::mutex mutex;
+FakeCuda state;
+std::map<char*, size_t> memory;
+thread_local std::vector<void*> contexts;
+char primary;  // its address is the primary context
+
+// Fails the call that a test has chosen.
+CUresult result(const char* call) {
+  if (state.fail_in != call) return CUDA_SUCCESS;
+  state.fail_in.clear();
+  return static_cast<CUresult>(state.fail_code);
+}
+
+CUresult needs_context(const char* call) {
+  return contexts.empty() || contexts.back() == nullptr ? CUDA_ERROR_INVALID_CONTEXT : result(call);
+}
+
+CUresult needs_no_capture(const char* call) {
+  ++state.synchronizations;
+  if (state.capturing != nullptr) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  return needs_context(call);
+}
+
+// The allocation an address is in, or the end.
+auto allocation_of(CUdeviceptr address) {
+  auto* pointer = reinterpret_cast<char*>(address);
+  auto it = memory.upper_bound(pointer);
+  if (it == memory.begin()) return memory.end();
+  --it;
+  return pointer < it->first + it->second ? it : memory.end();
+}
+
+}  // namespace
+
+extern "C" {
+
+FakeCuda* fake_cuda_state() { return &state; }
+
+CUresult cuInit(unsigned) { return state.usable ? CUDA_SUCCESS : CUDA_ERROR_NO_DEVICE; }
+CUresult cuDriverGetVersion(int* version) {
+  *version = state.driver_version;
+  return CUDA_SUCCESS;
+}
+CUresult cuGetErrorName(CUresult code, const char** name) {
+  static const std::map<int, const char*> names = {
+      {1, "CUDA_ERROR_INVALID_VALUE"},       {2, "CUDA_ERROR_OUT_OF_MEMORY"},
+      {100, "CUDA_ERROR_NO_DEVICE"},         {201, "CUDA_ERROR_INVALID_CONTEXT"},
+      {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"}, {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"},
+      {700, "CUDA_ERROR_ILLEGAL_ADDRESS"}};
+  const auto it = names.find(code);
+  *name = it != names.end() ? it->second : nullptr;
+  return *name != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+CUresult cuGetErrorString(CUresult, const char** text) {
+  *text = "as the test wants it";
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetCount(int* count) {
+  *count = 1;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetName(char* name, int length, CUdevice) {
+  std::strncpy(name, "Fake GPU", static_cast<size_t>(length));
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice) {
+  *bytes = size_t{1} << 30;
+  return CUDA_SUCCESS;
+}
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
+  static const std::map<int, int> values = {
+      {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 8},
+      {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 108},
+      {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 163 * 1024}};
+  const auto it = values.find(attribute);
+  *value = it != values.end() ? it->second : 0;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
+  *context = reinterpret_cast<CUcontext>(&primary);
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxGetCurrent(CUcontext* context) {
+  *context = contexts.empty() ? nullptr : static_cast<CUcontext>(contexts.back());
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxPushCurrent_v2(CUcontext context) {
+  contexts.push_back(context);
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxPopCurrent_v2(CUcontext* context) {
+  *context = static_cast<CUcontext>(contexts.back());
+  contexts.pop_back();
+  return CUDA_SUCCESS;
+}
+CUresult cuCtxSynchronize() { return needs_no_capture("cuCtxSynchronize"); }
+
+CUresult cuModuleLoadData(CUmodule* module, const void*) {
+  const CUresult code = needs_no_capture("cuModuleLoadData");
+  if (code != CUDA_SUCCESS) return code;
+  *module = reinterpret_cast<CUmodule>(new FakeModule);
+  ++state.loaded_modules;
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleUnload(CUmodule module) {
+  delete reinterpret_cast<FakeModule*>(module);
+  --state.loaded_modules;
+  return CUDA_SUCCESS;
+}
+CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+  auto* loaded = reinterpret_cast<FakeModule*>(module);
+  const std::string& kept = *loaded->functions.insert(name).first;
+  *function = reinterpret_cast<CUfunction>(const_cast<std::string*>(&kept));
+  return needs_context("cuModuleGetFunction");
+}
+CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int value) {
+  state.opted_in_shared = value;
+  return needs_context("cuFuncSetAttribute");
+}
+CUresult cuFuncGetAttribute(int* value, CUfunction_attribute, CUfunction) {
+  *value = 0;
+  return CUDA_SUCCESS;
+}
+CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned, unsigned, unsigned threads,
+                        unsigned, unsigned, unsigned shared, CUstream stream, void** params,
+                        void**) {
+  const CUresult code = needs_context("cuLaunchKernel");
+  if (code != CUDA_SUCCESS) return code;
+  const std::string& name = *reinterpret_cast<std::string*>(function);
+  if (state.recording) {
+    std::lock_guard lock(mutex);
+    state.launches.push_back({name, x, threads, shared, stream, contexts.back(), nullptr, 0, 0});
+  }
+  if (state.run != nullptr) state.run(name.c_str(), params);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
+  const CUresult code = needs_no_capture("cuMemAlloc");
+  if (code != CUDA_SUCCESS) return code;
+  auto* pointer = static_cast<char*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  std::lock_guard lock(mutex);
+  memory[pointer] = bytes;
+  ++state.allocations;
+  ++state.allocated;
+  *address = reinterpret_cast<CUdeviceptr>(pointer);
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFree_v2(CUdeviceptr address) {
+  std::lock_guard lock(mutex);
+  if (memory.erase(reinterpret_cast<char*>(address)) == 0) return CUDA_ERROR_INVALID_VALUE;
+  std::free(reinterpret_cast<void*>(address));
+  --state.allocations;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size_t bytes, CUstream) {
+  std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+  return needs_context("cuMemcpyHtoDAsync");
+}
+CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, size_t bytes, CUstream) {
+  std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  return needs_context("cuMemcpyDtoHAsync");
+}
+CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream) {
+  std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
+  return needs_context("cuMemcpyDtoDAsync");
+}
+CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, size_t bytes, CUstream stream) {
+  const CUresult code = needs_context("cuMemsetD8Async");
+  if (code != CUDA_SUCCESS) return code;
+  std::memset(reinterpret_cast<void*>(address), value, bytes);
+  std::lock_guard lock(mutex);
+  state.launches.push_back(
+      {"", 0, 0, 0, stream, contexts.back(), reinterpret_cast<void*>(address), value, bytes});
+  return CUDA_SUCCESS;
+}
+
+CUresult cuStreamCreate(CUstream* stream, unsigned) {
+  *stream = reinterpret_cast<CUstream>(new char);
+  return needs_context("cuStreamCreate");
+}
+CUresult cuStreamDestroy_v2(CUstream stream) {
+  delete reinterpret_cast<char*>(stream);
+  return CUDA_SUCCESS;
+}
+CUresult cuStreamSynchronize(CUstream) { return needs_no_capture("cuStreamSynchronize"); }
+CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+  const bool own = state.capturing != nullptr && state.capturing == stream;
+  *status = own ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  if (stream == nullptr && state.capturing != nullptr) return CUDA_ERROR_STREAM_CAPTURE_IMPLICIT;
+  return needs_context("cuStreamIsCapturing");
+}
+
+CUresult cuEventCreate(CUevent* event, unsigned) {
+  *event = reinterpret_cast<CUevent>(new char);
+  return needs_context("cuEventCreate");
+}
+CUresult cuEventDestroy_v2(CUevent event) {
+  delete reinterpret_cast<char*>(event);
+  return CUDA_SUCCESS;
+}
+CUresult cuEventRecord(CUevent, CUstream) { return needs_context("cuEventRecord"); }
+CUresult cuEventSynchronize(CUevent) { return needs_no_capture("cuEventSynchronize"); }
+CUresult cuEventElapsedTime(float* milliseconds, CUevent, CUevent) {
+  *milliseconds = 1.5f;
+  return needs_context("cuEventElapsedTime");
+}
+
+CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdeviceptr address) {
+  std::lock_guard lock(mutex);
+  if (allocation_of(address) == memory.end()) return CUDA_ERROR_INVALID_VALUE;
+  const int answer = attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE ? CU_MEMORYTYPE_DEVICE : 0;
+  std::memcpy(value, &answer, sizeof answer);
+  return CUDA_SUCCESS;
+}
+
+}  // extern "C"

@@ -1,0 +1,41 @@
+// A CUDA driver without a GPU: device memory is host memory, and a launch calls a function of the
+// test. It is a library of its own, loaded in place of libcuda.so.1.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tilewright::testing {
+
+/// One kernel launch or fill, as the driver was asked for it.
+struct FakeLaunch {
+  std::string kernel;  ///< empty for a fill
+  uint64_t grid = 0;
+  unsigned threads = 0, shared_bytes = 0;
+  void* stream = nullptr;
+  void* context = nullptr;  ///< current on the launching thread
+  void* pointer = nullptr;  ///< of a fill
+  int value = 0;            ///< of a fill
+  uint64_t bytes = 0;       ///< of a fill
+};
+
+/// What tests see and set; one for the process.
+struct FakeCuda {
+  /// Stands for the kernels' code: `params` as given to cuLaunchKernel. Null: launches do nothing.
+  void (*run)(const char* kernel, void** params) = nullptr;
+  bool recording = true;
+  std::vector<FakeLaunch> launches;
+  void* capturing = nullptr;  ///< the stream that is being captured
+  int fail_code = 0;          ///< what the next call of fail_in returns, once
+  std::string fail_in;        ///< e.g. "cuMemAlloc"
+  int allocations = 0;        ///< live ones
+  int allocated = 0;          ///< ever
+  int synchronizations = 0;   ///< calls that wait
+  int loaded_modules = 0;     ///< live ones
+  int64_t opted_in_shared = 0;
+  int driver_version = 13000;
+  bool usable = true;  ///< read when the driver is first used
+};
+
+}  // namespace tilewright::testing
