@@ -135,6 +135,7 @@ std::string open(Driver& driver) {
   if (const char* symbol = resolve(driver.library, driver.call))
     return fmt::format("{} has no {}: the NVIDIA driver is too old, install 525 or newer",
                        driver.status.library, symbol);
+  driver.status.loaded = true;
   driver.call.cuDriverGetVersion(&driver.status.version);
   if (const CUresult code = driver.call.cuInit(0); code != CUDA_SUCCESS) {
     const std::string text = describe(driver.call, code);
@@ -143,7 +144,6 @@ std::string open(Driver& driver) {
         "CUDA_VISIBLE_DEVICES does not hide it",
         text);
   }
-  driver.status.loaded = true;
   driver.call.cuDeviceGetCount(&driver.status.devices);
   if (driver.status.devices > kMaxDevices) driver.status.devices = kMaxDevices;
   for (int i = 0; i < driver.status.devices; ++i) driver.devices.push_back(query(driver.call, i));

@@ -20,7 +20,7 @@ namespace tilewright::runtime {
 
 /// What the driver is like on this machine; for reports and for choosing a device.
 struct DriverStatus {
-  bool loaded = false;  ///< the library is there and initialised
+  bool loaded = false;  ///< the library is there and has all functions
   int version = 0;      ///< the newest CUDA it supports, e.g. 13000 for 13.0
   int devices = 0;      ///< visible GPUs
   std::string library;  ///< the name it was loaded by
