@@ -6,28 +6,35 @@
 namespace tilewright::dsl {
 namespace {
 
-/// Closes a region also when the branch throws.
+/// Closes a region also when the branch throws, which is an error if the trace goes on.
 class OpenRegion {
  public:
-  OpenRegion(Trace& trace, ir::Region* region, Loc loc) : trace_(trace) {
+  OpenRegion(Trace& trace, ir::Region* region, Loc loc) : trace_(trace), loc_(loc) {
     trace.open_region(region, loc);
   }
-  ~OpenRegion() { trace_.close_regions(1); }
+  ~OpenRegion() {
+    trace_.close_regions(1);
+    if (!complete) trace_.note_left_early(loc_);
+  }
   OpenRegion(const OpenRegion&) = delete;
   OpenRegion& operator=(const OpenRegion&) = delete;
 
+  bool complete = false;
+
  private:
   Trace& trace_;
+  Loc loc_;
 };
 
 /// Runs a branch as often as a loop's body, for the same reason: to find host state it changes.
 void trace_branch(Trace& trace, ir::Region* region, const std::function<void()>& body, Loc loc) {
-  const OpenRegion open(trace, region, loc);
+  OpenRegion open(trace, region, loc);
   for (int run = 0; run < trace.body_runs(); ++run) {
     if (run > 0) trace.restart_body();
     body();
     trace.at(loc);  // raises when a loop in the branch was left early
   }
+  open.complete = true;
 }
 
 }  // namespace

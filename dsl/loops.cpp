@@ -1,8 +1,5 @@
 #include "tilewright/dsl/loops.h"
 
-#include <algorithm>
-#include <exception>
-
 #include "tilewright/dsl/elementwise.h"
 #include "tilewright/dsl/trace.h"
 #include "tilewright/ir/error.h"
@@ -70,8 +67,7 @@ std::vector<LoopDim> one_by_one(std::vector<LoopDim> dims) {
   return dims;
 }
 
-LoopRun::LoopRun(std::vector<LoopDim> dims, Loc loc)
-    : dims_(std::move(dims)), loc_(loc), exceptions_(std::uncaught_exceptions()) {
+LoopRun::LoopRun(std::vector<LoopDim> dims, Loc loc) : dims_(std::move(dims)), loc_(loc) {
   Trace& trace = Trace::current("a tile loop", loc);
   const int regions = trace.regions_of(dims_);
   slices_ = trace.open_loops(dims_, loc);
@@ -83,7 +79,7 @@ LoopRun::~LoopRun() {
   Trace* trace = Trace::active();
   if (opened_ == 0 || trace == nullptr) return;
   trace->close_regions(opened_);
-  if (std::uncaught_exceptions() == exceptions_) trace->note_left_early(loc_);
+  trace->note_left_early(loc_);
 }
 
 bool LoopRun::more() {

@@ -38,18 +38,17 @@ class TileIndex {
 };
 
 namespace dsl {
+/// What only makes sense as an index. (Tiles do not count: a fold over assignments uses commas.)
 template <class T>
-concept SubscriptWord = std::same_as<T, TileIndex> || std::same_as<T, All> ||
-    std::same_as<T, None> || std::derived_from<T, Tile>;
+concept SubscriptWord = std::same_as<T, TileIndex> || std::same_as<T, All> || std::same_as<T, None>;
 }  // namespace dsl
 
-// In C++20, a[rows, cols] means a[(rows, cols)]: it must not compile.
+/// In C++20, a[rows, cols] means a[(rows, cols)]: it does not compile.
 template <class A, class B>
-requires(dsl::SubscriptWord<A> || dsl::SubscriptWord<B>) void operator,(const A&, const B&) =
-                                                                           delete;  // write a(rows,
-                                                                                    // cols);
-                                                                                    // a[rows, cols]
-                                                                                    // needs C++23
+requires(dsl::SubscriptWord<A> || dsl::SubscriptWord<B>) constexpr auto operator,(const A&,
+                                                                                  const B&) {
+  static_assert(!sizeof(A), "a[rows, cols] needs C++23; in C++20, write a(rows, cols)");
+}
 
 /// A block size fixed by the kernel, instead of by the config.
 struct BlockSize {
@@ -100,7 +99,7 @@ struct LoopDim {
 class Trace;
 
 /// The body of a loop being traced, once or more. Closes the loop when it is over; destroyed before
-/// that, notes that the user's code left the loop.
+/// that, notes that the user's code left the loop, which is an error if the trace goes on.
 class LoopRun {
  public:
   LoopRun(std::vector<LoopDim> dims, Loc loc);
@@ -120,7 +119,6 @@ class LoopRun {
   std::vector<const ir::Value*> slices_;
   int opened_ = 0;  ///< regions open
   int runs_left_ = 0;
-  int exceptions_;  ///< in flight when the loop began
 };
 
 /// A range for `for`: its iterator runs the body to trace it. Gives TileIndex, or Scalar<int64_t>

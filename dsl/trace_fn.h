@@ -156,7 +156,7 @@ P make_param(const KernelArg& arg, size_t index) {
     const P* fn = std::any_cast<P>(&std::get<KernelArg::Callable>(arg.value).fn);
     if (fn == nullptr) raise_callable_type(index);
     return *fn;
-  } else {
+  } else if constexpr (KernelParam<P>) {
     const LiteralValue& value = std::get<KernelArg::Constant>(arg.value).value;
     return std::visit([](auto number) { return static_cast<P>(number); }, value);
   }
