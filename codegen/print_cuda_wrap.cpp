@@ -7,6 +7,7 @@ namespace {
 
 constexpr char kMark = '\x01';  // followed by '\x10' + depth
 constexpr int kContinuation = 4;
+constexpr int kShortestComment = 20;  // columns of text in a line, however deep it is indented
 
 /// Where to break `text`, which is longer than `width`: the index of a mark, npos when it has none.
 /// Outer places are better, later ones too: breaking one level deeper costs as much as leaving
@@ -123,8 +124,8 @@ std::vector<std::string> wrap_comment(std::string_view text, int indent, int han
   const std::string safe = comment_text(text);
   std::string_view rest = safe;
   std::string start = std::string(indent, ' ') + "// ";
-  while (columns(start) + columns(rest) > kLineWidth) {
-    const size_t width = kLineWidth - columns(start);
+  while (columns(rest) > std::max(kLineWidth - columns(start), kShortestComment)) {
+    const size_t width = std::max(kLineWidth - columns(start), kShortestComment);
     const size_t at = comment_break(rest, width);
     lines.push_back(start + comment_text(rest.substr(0, at)));
     rest.remove_prefix(std::min(rest.find_first_not_of(' ', at), rest.size()));

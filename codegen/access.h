@@ -1,0 +1,24 @@
+// What is known of a memory operation's addresses: the contiguous direction and how wide an access
+// may be.
+#pragma once
+
+#include "tilewright/ir/facts.h"
+#include "tilewright/ir/node.h"
+
+namespace tilewright::codegen {
+
+/// Facts about a load, store or copy.
+struct AccessFacts {
+  int contiguous_dim = -1;   ///< tensor dimension of stride 1 that is indexed by a slice; -1: none
+  int contiguous_axis = -1;  ///< the tile axis it became
+  int vector = 1;            ///< elements of the widest access proven aligned; a power of two
+  int whole_vector = 1;      ///< the widest that is also entirely inside or outside the limits
+  bool wide = false;         ///< offsets need 64 bits
+};
+
+/// Examines `op` (load, store or copy). `max_bytes` bounds an access (config.vector); accesses are
+/// at most 16 bytes.
+AccessFacts analyze_access(const ir::Function& fn, const ir::Facts& facts, const ir::Op& op,
+                           int max_bytes);
+
+}  // namespace tilewright::codegen

@@ -1,0 +1,302 @@
+#include "tilewright/codegen/assign_layouts.h"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "tilewright/codegen/layout_classes.h"
+#include "tilewright/codegen/stage_layouts.h"
+#include "tilewright/ir/builder.h"
+#include "tilewright/ir/error.h"
+
+namespace tilewright::codegen {
+namespace {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+/// Axes of a tile, fastest first, with `first` in front and the others from the last to the first.
+std::vector<int> order_from(int rank, int first) {
+  std::vector<int> order;
+  if (first >= 0) order.push_back(first);
+  for (int axis = rank - 1; axis >= 0; --axis)
+    if (axis != first) order.push_back(axis);
+  return order;
+}
+
+std::vector<bool> stretched_dims(const Op& broadcast) {
+  const ir::Shape& from = broadcast.operand(0)->type.shape;
+  const ir::Shape& to = broadcast.result()->type.shape;
+  const auto& dims = broadcast.integers(AttrKey::dims);
+  std::vector<bool> stretched;
+  for (size_t i = 0; i < from.size(); ++i) stretched.push_back(!(from[i] == to[dims[i]]));
+  return stretched;
+}
+
+std::vector<int64_t> inverse(const std::vector<int64_t>& dims) {
+  std::vector<int64_t> result(dims.size());
+  for (size_t i = 0; i < dims.size(); ++i) result[dims[i]] = static_cast<int64_t>(i);
+  return result;
+}
+
+/// Chooses one layout per class.
+class Chooser {
+ public:
+  Chooser(const ir::Function& fn, const ir::Facts& facts, const Config& config)
+      : fn_(fn), facts_(facts), config_(config), classes_(fn), chosen_(classes_.count()) {
+    ir::for_each_op(fn.body(), [&](const Op& op) { visit(op); });
+    choose_dots();
+    choose_rest();
+  }
+
+  const Layout& of(const Value* value) const {
+    const int cls = classes_.of(value);
+    internal_check(cls >= 0 && chosen_[cls].has_value(), "a tile without a layout");
+    return *chosen_[cls];
+  }
+
+ private:
+  struct Anchor {
+    const Op* op;
+    AccessFacts facts;
+  };
+
+  void visit(const Op& op) {
+    if (op.kind == OpKind::load && op.result()->type.is_tile())
+      anchor(op, op.result());
+    else if (op.kind == OpKind::store && op.operand(1)->type.is_tile())
+      anchor(op, op.operand(1));
+    else if (op.kind == OpKind::dot)
+      dots_.push_back(&op);
+    else if (op.kind == OpKind::broadcast || op.kind == OpKind::reduce ||
+             op.kind == OpKind::permute)
+      relations_.push_back(&op);
+  }
+
+  void anchor(const Op& op, const Value* value) {
+    anchors_[classes_.of(value)].push_back({&op, analyze_access(fn_, facts_, op, config_.vector)});
+  }
+
+  void choose_dots() {
+    for (const Op* dot : dots_) {
+      std::optional<Layout>& layout = chosen_[classes_.of(dot->result())];
+      if (layout) continue;
+      const auto extents = fn_.extents(dot->result()->type.shape);
+      const auto [vector_m, vector_n] = dot_vectors(fn_, facts_, *dot, config_);
+      layout = dot_layout(extents[0], extents[1], config_.warps, vector_m, vector_n,
+                          size_of(dot->operand(0)->type.dtype));
+    }
+  }
+
+  int64_t elements(int cls) const {
+    int64_t n = 1;
+    for (int64_t extent : fn_.extents(classes_.members(cls)[0]->type.shape)) n *= extent;
+    return n;
+  }
+
+  void choose_rest() {
+    std::vector<int> order(classes_.count());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(),
+                     [&](int a, int b) { return elements(a) > elements(b); });
+    for (int cls : order)
+      if (!chosen_[cls]) chosen_[cls] = derived(cls);
+  }
+
+  /// From a related class that has a layout; from memory when there is none.
+  Layout derived(int cls) const {
+    for (const Op* op : relations_) {
+      const Value* from = op->operand(0);
+      const Value* to = op->result();
+      if (op->kind == OpKind::reduce && classes_.of(to) == cls && known(from))
+        return drop_axes(of(from), op->integers(AttrKey::axes));
+      if (op->kind == OpKind::broadcast && classes_.of(from) == cls && known(to))
+        return operand_of_broadcast(of(to), op->integers(AttrKey::dims), stretched_dims(*op));
+      if (op->kind == OpKind::permute && !anchors_.contains(cls)) {
+        if (classes_.of(to) == cls && known(from))
+          return permute(of(from), op->integers(AttrKey::dims));
+        if (classes_.of(from) == cls && known(to))
+          return permute(of(to), inverse(op->integers(AttrKey::dims)));
+      }
+    }
+    return anchored(cls);
+  }
+
+  bool known(const Value* value) const {
+    const int cls = classes_.of(value);
+    return cls >= 0 && chosen_[cls].has_value();
+  }
+
+  Layout anchored(int cls) const {
+    const auto extents = fn_.extents(classes_.members(cls)[0]->type.shape);
+    const int rank = static_cast<int>(extents.size());
+    int axis = rank - 1, vector = 1;
+    if (auto found = anchors_.find(cls); found != anchors_.end()) {
+      std::vector<int64_t> bytes(rank, 0);
+      for (const Anchor& anchor : found->second)
+        if (anchor.facts.contiguous_axis >= 0)
+          bytes[anchor.facts.contiguous_axis] +=
+              size_of(ir::AccessView(*anchor.op).tensor->type.dtype);
+      // Ties go to the last axis.
+      for (int a = rank - 1; a >= 0; --a)
+        if (bytes[a] > bytes[axis]) axis = a;
+      for (const Anchor& anchor : found->second)
+        if (anchor.facts.contiguous_axis == axis)
+          vector = std::max(vector, anchor.facts.whole_vector);
+    }
+    return blocked_layout(extents, order_from(rank, axis), vector, config_.warps);
+  }
+
+  const ir::Function& fn_;
+  const ir::Facts& facts_;
+  const Config& config_;
+  LayoutClasses classes_;
+  std::vector<std::optional<Layout>> chosen_;
+  std::unordered_map<int, std::vector<Anchor>> anchors_;
+  std::vector<const Op*> dots_, relations_;
+};
+
+/// Copies the function with the chosen layouts, inserting conversions.
+class Assigner {
+ public:
+  Assigner(const ir::Function& fn, const ir::Facts& facts, const Config& config, LaidOut& out)
+      : fn_(fn), facts_(facts), config_(config), chooser_(fn, facts, config), out_(out) {}
+
+  bool operator()(ir::Rewriter& rewriter, const Op& op) {
+    switch (op.kind) {
+      case OpKind::load:
+        return op.result()->type.is_tile() && assign_load(rewriter, op);
+      case OpKind::store:
+        return op.operand(1)->type.is_tile() && assign_store(rewriter, op);
+      case OpKind::copy:
+        return assign_copy(rewriter, op);
+      case OpKind::reduce:
+        return assign_reduce(rewriter, op);
+      case OpKind::broadcast:
+        return assign_broadcast(rewriter, op);
+      case OpKind::permute:
+        return assign_permute(rewriter, op);
+      default:
+        return false;
+    }
+  }
+
+  /// Gives every copied value that has no layout yet that of its class.
+  void fill_in(const std::unordered_map<const Value*, const Value*>& map) {
+    for (const auto& [from, to] : map)
+      if (from->type.is_tile() && to->type.is_tile() && !out_.layouts.contains(to))
+        out_.layouts.emplace(to, chooser_.of(from));
+  }
+
+ private:
+  /// `value` in `wanted`, through a convert when it has another layout.
+  const Value* in_layout(ir::Rewriter& rewriter, const Value* value, const Layout& has,
+                         const Layout& wanted) {
+    if (same_distribution(has, wanted)) return value;
+    const Value* converted = rewriter.builder().convert(value);
+    const_cast<Value*>(converted)->name = value->name;
+    out_.layouts[converted] = wanted;
+    return converted;
+  }
+
+  /// The layout in which a tile should meet memory: its class's, unless that runs across the
+  /// contiguous direction.
+  Layout memory_layout(const Op& op, const Layout& chosen, const ir::Type& type) const {
+    const AccessFacts access = analyze_access(fn_, facts_, op, config_.vector);
+    const auto extents = fn_.extents(type.shape);
+    const int axis = access.contiguous_axis;
+    if (axis < 0 || extents[axis] == 1 || runs_along(chosen, axis)) return chosen;
+    int64_t others = 1;
+    for (size_t a = 0; a < extents.size(); ++a)
+      if (static_cast<int>(a) != axis) others *= extents[a];
+    if (others == 1) return chosen;
+    return blocked_layout(extents, order_from(chosen.rank, axis), access.whole_vector,
+                          config_.warps);
+  }
+
+  /// Whether neighbouring lanes or registers are neighbours along `axis`.
+  static bool runs_along(const Layout& layout, int axis) {
+    for (const Digit& digit : layout.digits)
+      if ((digit.holder == Holder::lane || digit.holder == Holder::reg) && digit.axis == axis &&
+          digit.stride == 1 && digit.radix > 1)
+        return true;
+    // A value every lane holds is read as a broadcast: any layout is as good.
+    for (const Digit& digit : layout.digits)
+      if (digit.holder == Holder::lane && digit.axis >= 0) return false;
+    return true;
+  }
+
+  bool assign_load(ir::Rewriter& rewriter, const Op& op) {
+    const Layout wanted = chooser_.of(op.result());
+    const Layout layout = memory_layout(op, wanted, op.result()->type);
+    const Value* loaded = rewriter.clone(op)->result();
+    out_.layouts[loaded] = layout;
+    rewriter.replace(op.result(), in_layout(rewriter, loaded, layout, wanted));
+    return true;
+  }
+
+  bool assign_store(ir::Rewriter& rewriter, const Op& op) {
+    const Value* value = op.operand(1);
+    const Layout has = chooser_.of(value);
+    const Layout wanted = memory_layout(op, has, value->type);
+    const Value* converted = in_layout(rewriter, rewriter(value), has, wanted);
+    rewriter.clone(op)->operands[1] = converted;
+    return true;
+  }
+
+  bool assign_copy(ir::Rewriter& rewriter, const Op& op) {
+    const Op* copy = rewriter.clone(op);
+    out_.copies[copy] = plan_copy(fn_, facts_, op, config_);
+    return true;
+  }
+
+  bool assign_reduce(ir::Rewriter& rewriter, const Op& op) {
+    const Layout natural = drop_axes(chooser_.of(op.operand(0)), op.integers(AttrKey::axes));
+    const Value* result = rewriter.clone(op)->result();
+    if (!result->type.is_tile()) return true;
+    out_.layouts[result] = natural;
+    rewriter.replace(op.result(), in_layout(rewriter, result, natural, chooser_.of(op.result())));
+    return true;
+  }
+
+  bool assign_broadcast(ir::Rewriter& rewriter, const Op& op) {
+    const Value* from = op.operand(0);
+    if (!from->type.is_tile()) return false;
+    const Layout wanted = operand_of_broadcast(chooser_.of(op.result()), op.integers(AttrKey::dims),
+                                               stretched_dims(op));
+    const Value* operand = in_layout(rewriter, rewriter(from), chooser_.of(from), wanted);
+    rewriter.clone(op)->operands[0] = operand;
+    return true;
+  }
+
+  bool assign_permute(ir::Rewriter& rewriter, const Op& op) {
+    const Value* from = op.operand(0);
+    if (!from->type.is_tile()) return false;
+    const Layout wanted = permute(chooser_.of(op.result()), inverse(op.integers(AttrKey::dims)));
+    const Value* operand = in_layout(rewriter, rewriter(from), chooser_.of(from), wanted);
+    rewriter.clone(op)->operands[0] = operand;
+    return true;
+  }
+
+  const ir::Function& fn_;
+  const ir::Facts& facts_;
+  const Config& config_;
+  Chooser chooser_;
+  LaidOut& out_;
+};
+
+}  // namespace
+
+LaidOut assign_layouts(const ir::Function& fn, const Config& config) {
+  const ir::Facts facts(fn);
+  LaidOut out;
+  Assigner assigner(fn, facts, config, out);
+  out.fn =
+      ir::Rewriter::run(fn, std::ref(assigner), [&](const auto& map) { assigner.fill_in(map); });
+  choose_ring_layouts(out);
+  return out;
+}
+
+}  // namespace tilewright::codegen

@@ -1,0 +1,152 @@
+// The compiler's pipeline: which passes run, in which order.
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+
+#include "tilewright/codegen/assign_layouts.h"
+#include "tilewright/codegen/header.h"
+#include "tilewright/codegen/lowering.h"
+#include "tilewright/codegen/mask_edges.h"
+#include "tilewright/codegen/pipeline.h"
+#include "tilewright/codegen/place.h"
+#include "tilewright/codegen/plan.h"
+#include "tilewright/codegen/plan_shared.h"
+#include "tilewright/codegen/print_cuda.h"
+#include "tilewright/codegen/print_kernel_ir.h"
+#include "tilewright/codegen/schedule.h"
+#include "tilewright/codegen/specialize.h"
+#include "tilewright/codegen/synchronize.h"
+#include "tilewright/ir/cse.h"
+#include "tilewright/ir/dce.h"
+#include "tilewright/ir/error.h"
+#include "tilewright/ir/form_fma.h"
+#include "tilewright/ir/hash.h"
+#include "tilewright/ir/print.h"
+#include "tilewright/ir/simplify.h"
+#include "tilewright/ir/verify.h"
+
+namespace tilewright::codegen {
+namespace {
+
+/// Parameters that the kernel stores to, and those that may overlap one of them.
+std::vector<bool> written_params(const ir::Function& fn, const LowerOptions& options) {
+  std::vector<bool> written(fn.params.size(), false);
+  ir::for_each_op(fn.body(), [&](const ir::Op& op) {
+    if (op.kind == ir::OpKind::store)
+      written.at(fn.param_of(op.operand(0)) - fn.params.data()) = true;
+  });
+  for (const auto& group : options.alias_groups)
+    if (std::any_of(group.begin(), group.end(), [&](int i) { return written.at(i); }))
+      for (int i : group) written.at(i) = true;
+  return written;
+}
+
+/// A pass from tile IR to tile IR.
+struct TilePass {
+  const char* name;
+  std::function<ir::Function(const ir::Function&)> run;
+};
+
+std::vector<TilePass> tile_passes(const Config& config, const std::vector<bool>& written) {
+  return {
+      {"specialize", [&](const ir::Function& fn) { return specialize(fn, config); }},
+      {"mask_edges", mask_edges},
+      {"simplify", ir::simplify},
+      {"form_fma", ir::form_fma},
+      {"cse", ir::eliminate_common_subexpressions},
+      {"schedule", [&](const ir::Function& fn) { return schedule(fn, config); }},
+      {"place", place},
+      {"dce", ir::eliminate_dead_code},
+      {"pipeline", [&](const ir::Function& fn) { return pipeline(fn, config, written); }},
+      // Afterwards: assign_layouts, lower_to_kernel, plan_shared, synchronize, print_cuda.
+  };
+}
+
+/// Prints a function after a pass that changed it, when TILEWRIGHT_DUMP asks: "all" or the names of
+/// passes, separated by commas.
+void dump(const std::string& pass, const std::string& before, const std::string& after) {
+  const char* wanted = std::getenv("TILEWRIGHT_DUMP");
+  if (wanted == nullptr || before == after) return;
+  const std::string list = fmt::format(",{},", wanted);
+  if (list == ",all," || list.find("," + pass + ",") != std::string::npos)
+    fmt::print(stderr, "// after {}\n{}\n", pass, after);
+}
+
+ir::Function run_tile_passes(const ir::Function& traced, const Config& config,
+                             const std::vector<bool>& written) {
+  ir::verify(traced, "trace");
+  ir::Function fn = ir::Rewriter::run(traced, [](ir::Rewriter&, const ir::Op&) { return false; });
+  std::string text = ir::print(fn);
+  dump("trace", "", text);
+  for (const TilePass& pass : tile_passes(config, written)) {
+    fn = pass.run(fn);
+    ir::verify(fn, pass.name);
+    const std::string after = ir::print(fn);
+    dump(pass.name, text, after);
+    text = after;
+  }
+  return fn;
+}
+
+/// Names the kernel after its user's name and everything its code depends on.
+std::string symbol_of(const ir::Function& traced, const Config& config, const Target& target,
+                      const LowerOptions& options) {
+  std::string key = fmt::format("{:x} {} {}", ir::hash(traced), to_json(config), target.name());
+  for (const auto& group : options.alias_groups)
+    for (int member : group) key += fmt::format(" {}", member);
+  return fmt::format("{}_{}", Names().unique(traced.name), ir::hex8(ir::hash_text(key)));
+}
+
+std::vector<Buffer> buffers_of(const ir::Function& fn, const Kernel& kernel) {
+  std::vector<Buffer> buffers;
+  for (size_t i = 0; i < fn.params.size(); ++i)
+    if (fn.params[i].is_tensor())
+      buffers.push_back({Buffer::Role::parameter, kernel.params[i].name,
+                         integer(fn.params[i].spec.span() * size_of(fn.params[i].spec.dtype))});
+  return buffers;
+}
+
+}  // namespace
+
+int64_t Plan::workspace_bytes(const std::function<int64_t(const std::string&)>& scalar) const {
+  int64_t total = 0;
+  for (const Buffer& buffer : buffers)
+    if (buffer.role == Buffer::Role::workspace) total += evaluate(*buffer.bytes, scalar);
+  return total;
+}
+
+Plan lower(const ir::Function& traced, const Config& config, const Target& target,
+           const LowerOptions& options) {
+  check_config(config, traced, target);
+  const std::vector<bool> written = written_params(traced, options);
+  const ir::Function scheduled = run_tile_passes(traced, config, written);
+  const LaidOut laid_out = assign_layouts(scheduled, config);
+  ir::verify(laid_out.fn, "assign_layouts");
+
+  LoweredKernel lowered = lower_to_kernel(laid_out, config, target, written, options);
+  Kernel& kernel = lowered.kernel;
+  kernel.name = symbol_of(traced, config, target, options);
+  plan_shared(kernel, config, target);
+  synchronize(kernel);
+  kernel.header = header_lines(traced, laid_out.fn, kernel, config, target);
+
+  Plan plan;
+  plan.name = traced.name;
+  plan.config = config;
+  plan.target = target;
+  plan.buffers = buffers_of(traced, kernel);
+  plan.accesses = std::move(lowered.accesses);
+  plan.tile_ir = ir::print(laid_out.fn);
+  plan.kernel_ir = print_kernel_ir(kernel);
+  Step step;
+  step.kernel.symbol = kernel.name;
+  step.kernel.source = print_cuda(kernel, target);
+  step.kernel.params = kernel.params;
+  step.kernel.grid = kernel.grid;
+  step.kernel.threads = kernel.threads;
+  step.kernel.shared_bytes = kernel.shared_bytes;
+  plan.steps.push_back(std::move(step));
+  return plan;
+}
+
+}  // namespace tilewright::codegen

@@ -1,0 +1,253 @@
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "tilewright/codegen/function_exprs.h"
+#include "tilewright/codegen/lowering.h"
+#include "tilewright/codegen/pipeline.h"
+#include "tilewright/codegen/prelude.h"
+#include "tilewright/ir/error.h"
+
+namespace tilewright::codegen {
+namespace {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+std::string axis_name(const Lowering& lowering, int64_t axis) {
+  const std::string& name = lowering.fn.axes.at(axis).name;
+  return name.empty() ? fmt::format("tile_{}", axis) : name;
+}
+
+/// Copies `from` into the array or variable of a carried value.
+void assign_carried(Lowering& lowering, const Value* carried, const Value* from) {
+  if (!carried->type.is_tile()) {
+    const ExprRef value = scalar_value(lowering, from);
+    const ExprRef& variable = lowering.scalars.at(carried);
+    if (value->kind != Expr::Kind::name || value->text != variable->text)
+      lowering.emit(assign(variable, value));
+    return;
+  }
+  const std::string& array = lowering.arrays.at(carried);
+  if (auto held = lowering.arrays.find(from);
+      held != lowering.arrays.end() && held->second == array)
+    return;
+  const Layout& layout = lowering.layout(carried);
+  for_registers(lowering, layout, -1, 1, [&](const RegIndex& index) {
+    lowering.emit(
+        assign(register_element(array, layout, index), element_value(lowering, from, index)));
+  });
+}
+
+bool is_zero_fill(Lowering& lowering, const Value* value) {
+  if (value->def == nullptr || value->def->kind != OpKind::broadcast) return false;
+  const Value* x = value->def->operand(0);
+  if (x->def == nullptr || x->def->kind != OpKind::constant) return false;
+  const ExprRef scalar = scalar_value(lowering, x);
+  return is_integer(scalar, 0) ||
+         (scalar->kind == Expr::Kind::real && scalar->number == 0 && !std::signbit(scalar->number));
+}
+
+/// A copy of a tile's array, taken before it is overwritten.
+std::string save_array(Lowering& lowering, const Value* value) {
+  const Layout& layout = lowering.layout(value);
+  const std::string saved = lowering.names.unique("old_" + lowering.arrays.at(value));
+  const auto extents = register_extents(layout);
+  const std::string type = cuda_type(value->type.dtype);
+  lowering.emit(extents.empty() ? declare(type, saved, nullptr, false)
+                                : array(type, saved, extents));
+  for_registers(lowering, layout, -1, 1, [&](const RegIndex& index) {
+    lowering.emit(
+        assign(register_element(saved, layout, index), element_value(lowering, value, index)));
+  });
+  return saved;
+}
+
+/// The grid: blockIdx.x becomes a tile along every axis.
+void lower_grid(Lowering& lowering, const Op& op) {
+  const ir::LoopView loop(op);
+  const auto& axes = op.integers(AttrKey::axes);
+  const int n = static_cast<int>(axes.size());
+  std::vector<ExprRef> counts, ids(n);
+  ExprRef grid = integer(1);
+  for (int i = 0; i < n; ++i) {
+    counts.push_back(
+        tile_count(lowering, loop.begins[i], loop.limits[i], lowering.fn.axes[axes[i]].block));
+    grid = grid * counts.back();
+  }
+  lowering.kernel.grid = grid;
+  std::vector<int64_t> walk(n);
+  std::iota(walk.begin(), walk.end(), 0);
+  if (op.has(AttrKey::dims)) walk = op.integers(AttrKey::dims);
+  lowering.at_source(op);
+  const int64_t group = op.integer_or(AttrKey::group, 1);
+  if (group > 1 && n == 2 && !is_integer(counts[0], 1) && !is_integer(counts[1], 1)) {
+    const std::string tile = lowering.names.unique("block_tile");
+    lowering.emit(declare("tw::TileId", tile,
+                          call("tw::grouped_tile", {name("blockIdx.x"), counts[walk[0]],
+                                                    counts[walk[1]], integer(group)})));
+    ids[walk[0]] = name(tile + ".row");
+    ids[walk[1]] = name(tile + ".col");
+  } else {
+    ExprRef rest = cast("int", name("blockIdx.x"));
+    if (n == 1 || std::count_if(counts.begin(), counts.end(),
+                                [](const ExprRef& c) { return !is_integer(c, 1); }) <= 1)
+      rest = name("blockIdx.x");
+    for (int i = n - 1; i >= 0; --i) {
+      const ExprRef& count = counts[walk[i]];
+      const bool last = std::all_of(walk.begin(), walk.begin() + i,
+                                    [&](int64_t w) { return is_integer(counts[w], 1); });
+      ids[walk[i]] = is_integer(count, 1) ? integer(0) : last ? rest : rest % count;
+      if (!is_integer(count, 1)) rest = rest / count;
+    }
+  }
+  for (int i = 0; i < n; ++i) {
+    const Value* slice = loop.slices[i];
+    const int64_t block = lowering.fn.axes[axes[i]].block;
+    const std::string position = lowering.names.unique(axis_name(lowering, axes[i]));
+    const std::string type = position_type(lowering, loop.limits[i], block);
+    ExprRef id = ids[i];
+    if (type != "int") id = cast(type, id);
+    lowering.emit(
+        declare(type, position, scalar_value(lowering, loop.begins[i]) + id * integer(block)));
+    lowering.scalars[slice] = name(position);
+    lowering.limits[slice] = scalar_value(lowering, loop.limits[i]);
+    lowering.ids[slice] = ids[i];
+  }
+  lower_region(lowering, *loop.body);
+}
+
+}  // namespace
+
+void declare_carried(Lowering& lowering, const std::vector<const Value*>& carried,
+                     const std::vector<const Value*>& inits) {
+  for (size_t i = 0; i < carried.size(); ++i) {
+    if (carried[i]->type.is_tile()) {
+      const bool zero = is_zero_fill(lowering, inits[i]);
+      if (carried[i]->name.empty())
+        const_cast<Value*>(carried[i])->name = name_of(inits[i], "carried");
+      declare_tile(lowering, carried[i], zero);
+      if (!zero) assign_carried(lowering, carried[i], inits[i]);
+    } else {
+      const std::string variable = lowering.names.unique(name_of(carried[i], "carried"));
+      lowering.emit(declare(cuda_type(carried[i]->type.dtype), variable,
+                            scalar_value(lowering, inits[i]), false));
+      lowering.scalars[carried[i]] = name(variable);
+    }
+  }
+}
+
+void yield_carried(Lowering& lowering, const std::vector<const Value*>& carried,
+                   const std::vector<const Value*>& next) {
+  std::vector<std::string> saved(next.size());
+  for (size_t i = 0; i < next.size(); ++i) {
+    if (next[i] == carried[i] ||
+        std::find(carried.begin(), carried.end(), next[i]) == carried.end())
+      continue;
+    if (next[i]->type.is_tile()) {
+      saved[i] = save_array(lowering, next[i]);
+      continue;
+    }
+    saved[i] = lowering.names.unique("old_" + scalar_value(lowering, next[i])->text);
+    lowering.emit(
+        declare(cuda_type(next[i]->type.dtype), saved[i], scalar_value(lowering, next[i])));
+  }
+  for (size_t i = 0; i < carried.size(); ++i) {
+    if (saved[i].empty()) {
+      assign_carried(lowering, carried[i], next[i]);
+    } else if (!carried[i]->type.is_tile()) {
+      lowering.emit(assign(lowering.scalars.at(carried[i]), name(saved[i])));
+    } else {
+      const Layout& layout = lowering.layout(carried[i]);
+      for_registers(lowering, layout, -1, 1, [&](const RegIndex& index) {
+        lowering.emit(assign(register_element(lowering.arrays.at(carried[i]), layout, index),
+                             register_element(saved[i], layout, index)));
+      });
+    }
+  }
+}
+
+void bind_results(Lowering& lowering, const Op& op, const std::vector<const Value*>& carried) {
+  for (size_t i = 0; i < carried.size(); ++i) {
+    if (carried[i]->type.is_tile())
+      lowering.arrays[op.results[i]] = lowering.arrays.at(carried[i]);
+    else
+      lowering.scalars[op.results[i]] = lowering.scalars.at(carried[i]);
+  }
+}
+
+ExprRef tile_count(Lowering& lowering, const Value* begin, const Value* limit, int64_t block) {
+  const ExprRef extent = scalar_value(lowering, limit) - scalar_value(lowering, begin);
+  if (extent->kind == Expr::Kind::integer)
+    return integer(extent->value <= 0 ? 0 : (extent->value + block - 1) / block);
+  return call("max", {(extent + integer(block - 1)) / integer(block), integer(0)});
+}
+
+std::string position_type(const Lowering& lowering, const Value* limit, int64_t block) {
+  return lowering.facts.range(limit).max < std::numeric_limits<int32_t>::max() - 2 * block
+             ? "int"
+             : "long long";
+}
+
+void lower_loop(Lowering& lowering, const Op& op) {
+  if (op.integer(AttrKey::parallel) != 0) {
+    lower_grid(lowering, op);
+    return;
+  }
+  if (op.has(AttrKey::ahead) && !op.regions[1]->ops.empty()) {
+    lower_pipelined_loop(lowering, op);
+    return;
+  }
+  const ir::LoopView view(op);
+  const int64_t axis = op.integers(AttrKey::axes).at(0);
+  const int64_t block = lowering.fn.axes[axis].block;
+  lowering.at_source(op);
+  declare_carried(lowering, view.carried, view.inits);
+  const Value* slice = view.slices[0];
+  const std::string position = lowering.names.unique(axis_name(lowering, axis));
+  const ExprRef begin = scalar_value(lowering, view.begins[0]);
+  const ExprRef limit = scalar_value(lowering, view.limits[0]);
+  lowering.scalars[slice] = name(position);
+  lowering.limits[slice] = limit;
+  lowering.ids[slice] = (name(position) - begin) / integer(block);
+  std::vector<Stmt> body = lowering.collect([&] {
+    lower_region(lowering, *view.body);
+    yield_carried(lowering, view.carried, view.body->yields());
+  });
+  Stmt stmt = loop(position, begin, limit, integer(block), false, std::move(body));
+  stmt.type = position_type(lowering, view.limits[0], block);
+  stmt.uniform = true;
+  lowering.emit(std::move(stmt));
+  bind_results(lowering, op, view.carried);
+}
+
+void lower_if(Lowering& lowering, const Op& op) {
+  const ExprRef condition = scalar_value(lowering, op.operand(0));
+  lowering.at_source(op);
+  std::vector<const Value*> results = op.results;
+  for (const Value* result : results) {
+    if (result->type.is_tile()) {
+      declare_tile(lowering, result);
+    } else {
+      const std::string variable = lowering.names.unique(name_of(result, "chosen"));
+      lowering.emit(declare(cuda_type(result->type.dtype), variable, nullptr, false));
+      lowering.scalars[result] = name(variable);
+    }
+  }
+  std::vector<Stmt> sides[2];
+  for (int side = 0; side < 2; ++side)
+    sides[side] = lowering.collect([&] {
+      const Loc before = lowering.last_source;
+      lower_region(lowering, *op.regions[side]);
+      const auto& yields = op.regions[side]->yields();
+      for (size_t i = 0; i < results.size(); ++i) assign_carried(lowering, results[i], yields[i]);
+      lowering.last_source = before;
+    });
+  Stmt stmt = branch(condition, std::move(sides[0]), std::move(sides[1]));
+  stmt.uniform = true;
+  lowering.emit(std::move(stmt));
+}
+
+}  // namespace tilewright::codegen

@@ -1,0 +1,229 @@
+#include <algorithm>
+
+#include "tilewright/codegen/function_exprs.h"
+#include "tilewright/codegen/lowering.h"
+#include "tilewright/codegen/prelude.h"
+#include "tilewright/ir/error.h"
+
+namespace tilewright::codegen {
+namespace {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::Value;
+
+bool is_slice(const Value* index) { return index->type.kind == ir::Type::Kind::slice; }
+
+/// The tile axis that index `dim` of an access became; -1 for a scalar index.
+int tile_axis(const ir::AccessView& access, int dim) {
+  if (!is_slice(access.indices[dim])) return -1;
+  int axis = 0;
+  for (int d = 0; d < dim; ++d) axis += is_slice(access.indices[d]);
+  return axis;
+}
+
+bool guards(const Op& access, int dim) {
+  const auto& guard = access.integers(AttrKey::guard);
+  return std::find(guard.begin(), guard.end(), dim) != guard.end();
+}
+
+ExprRef and_also(const ExprRef& x, const ExprRef& y) {
+  if (!x) return y;
+  return y ? x && y : x;
+}
+
+/// The run of elements of a tile at `index` as a small array that a wide store can read.
+ExprRef gather_run(Lowering& lowering, const Value* value, const RegIndex& index, int axis,
+                   int vector) {
+  const std::string run = lowering.names.unique("run");
+  lowering.emit(array(cuda_type(value->type.dtype), run, {vector}));
+  const std::string& p = lowering.vector_loop[0];
+  std::vector<Stmt> body = lowering.collect([&] {
+    RegIndex at = index;
+    at[axis] = at[axis] + name(p);
+    lowering.emit(assign(element(run, {name(p)}), element_value(lowering, value, at)));
+  });
+  lowering.emit(loop(p, integer(0), integer(vector), integer(1), true, std::move(body)));
+  return address(element(run, {integer(0)}));
+}
+
+/// Loads a run of elements through a small array, for register arrays whose run is strided.
+void scatter_run(Lowering& lowering, const std::string& run, const std::string& tile,
+                 const Layout& layout, const RegIndex& index, int axis, int vector) {
+  const std::string& p = lowering.vector_loop[0];
+  RegIndex at = index;
+  at[axis] = at[axis] + name(p);
+  std::vector<Stmt> body = {assign(register_element(tile, layout, at), element(run, {name(p)}))};
+  lowering.emit(loop(p, integer(0), integer(vector), integer(1), true, std::move(body)));
+}
+
+void wide_load(Lowering& lowering, const Op& op, const std::string& tile, const AccessFacts& facts,
+               const Layout& layout, const RegIndex& index, const std::vector<ExprRef>& at,
+               const ExprRef& guard, int vector) {
+  const Value* value = op.result();
+  const std::string helper = fmt::format("tw::load<{}>", vector);
+  const ExprRef from = address(tensor_element(lowering, op, facts, at));
+  const int axis = facts.contiguous_axis;
+  const bool direct = run_is_contiguous(layout, axis);
+  std::string run;
+  if (!direct) {
+    run = lowering.names.unique("run");
+    lowering.emit(array(cuda_type(value->type.dtype), run, {vector}, guard != nullptr));
+  }
+  const ExprRef to =
+      address(direct ? register_element(tile, layout, index) : element(run, {integer(0)}));
+  Stmt load = call_stmt(call(helper, {to, from}));
+  lowering.emit(guard ? branch(guard, {load}) : load);
+  if (!direct) scatter_run(lowering, run, tile, layout, index, axis, vector);
+}
+
+}  // namespace
+
+std::string tensor_name(const Lowering& lowering, const Value* tensor) {
+  const ir::Param* param = lowering.fn.param_of(tensor);
+  return lowering.kernel.params.at(param - lowering.fn.params.data()).name;
+}
+
+ExprRef tensor_position(Lowering& lowering, const Op& op, int dim, const std::vector<ExprRef>& at) {
+  const ir::AccessView access(op);
+  const Value* index = access.indices[dim];
+  const int axis = tile_axis(access, dim);
+  const ExprRef begin = scalar_value(lowering, index);
+  return axis < 0 ? begin : begin + at.at(axis);
+}
+
+ExprRef tensor_limit(Lowering& lowering, const Op& op, int dim) {
+  const ir::AccessView access(op);
+  const int64_t size = lowering.fn.param_of(access.tensor)->spec.sizes[dim];
+  const ExprRef limit = lowering.limits.at(access.indices[dim]);
+  if (limit->kind == Expr::Kind::integer) return integer(std::min(limit->value, size));
+  return call("min", {limit, integer(size)});
+}
+
+ExprRef access_guard(Lowering& lowering, const Op& op, const std::vector<ExprRef>& at, int skip) {
+  const ir::AccessView access(op);
+  ExprRef guard;
+  for (int d = 0; d < static_cast<int>(access.indices.size()); ++d)
+    if (d != skip && guards(op, d))
+      guard = and_also(guard, tensor_position(lowering, op, d, at) < tensor_limit(lowering, op, d));
+  return guard;
+}
+
+ExprRef global_offset(Lowering& lowering, const Op& op, const AccessFacts& facts,
+                      const std::vector<ExprRef>& at) {
+  const ir::AccessView access(op);
+  const TensorSpec& spec = lowering.fn.param_of(access.tensor)->spec;
+  ExprRef offset = integer(0);
+  for (int d = 0; d < spec.rank(); ++d) {
+    if (spec.sizes[d] <= 1 || spec.strides[d] == 0) continue;
+    ExprRef position = tensor_position(lowering, op, d, at);
+    if (facts.wide) position = cast("long long", position);
+    offset = offset + position * integer(spec.strides[d]);
+  }
+  return offset;
+}
+
+ExprRef tensor_element(Lowering& lowering, const Op& op, const AccessFacts& facts,
+                       const std::vector<ExprRef>& at) {
+  return global(tensor_name(lowering, ir::AccessView(op).tensor),
+                global_offset(lowering, op, facts, at));
+}
+
+int access_vector(const AccessFacts& facts, const Layout& layout) {
+  if (facts.contiguous_axis < 0) return 1;
+  int vector = 1;
+  const int run = layout.vector(facts.contiguous_axis);
+  while (vector * 2 <= facts.whole_vector && run % (vector * 2) == 0) vector *= 2;
+  return vector;
+}
+
+bool run_is_contiguous(const Layout& layout, int axis) {
+  for (int later = axis + 1; later < layout.rank; ++later)
+    if (layout.registers(later) > 1) return false;
+  return true;
+}
+
+void record_access(Lowering& lowering, const Op& op, std::string kind, int bytes, bool staged) {
+  OperandAccess access{tensor_name(lowering, ir::AccessView(op).tensor), std::move(kind), bytes,
+                       staged, op.loc};
+  for (const OperandAccess& known : lowering.accesses)
+    if (known.tensor == access.tensor && known.kind == access.kind && known.bytes == access.bytes)
+      return;
+  lowering.accesses.push_back(std::move(access));
+}
+
+void lower_load(Lowering& lowering, const Op& op) {
+  const Value* value = op.result();
+  const AccessFacts facts = analyze_access(lowering.fn, lowering.facts, op, lowering.config.vector);
+  const std::string hint = name_of(value, op.operand(0)->name + "_value");
+  lowering.at_source(op);
+  if (value->type.is_scalar()) {
+    const std::string variable = lowering.names.unique(hint);
+    lowering.emit(
+        declare(cuda_type(value->type.dtype), variable, tensor_element(lowering, op, facts, {})));
+    lowering.scalars[value] = name(variable);
+    record_access(lowering, op, "load", size_of(value->type.dtype), false);
+    return;
+  }
+  const Layout& layout = lowering.layout(value);
+  const int vector = access_vector(facts, layout);
+  const int axis = vector > 1 ? facts.contiguous_axis : -1;
+  record_access(lowering, op, "load", vector * size_of(value->type.dtype), false);
+  const auto extents = lowering.extents(value);
+  const bool guarded = !op.integers(AttrKey::guard).empty() || layout.overhangs(extents);
+  if (value->name.empty()) const_cast<Value*>(value)->name = op.operand(0)->name + "_tile";
+  const std::string tile = declare_tile(lowering, value, guarded && vector > 1);
+  for_registers(lowering, layout, axis, vector, [&](const RegIndex& index) {
+    const auto at = coordinates(lowering, layout, value->type.shape, index, axis, vector);
+    const ExprRef guard =
+        and_also(overhang_guard(layout, extents, at), access_guard(lowering, op, at));
+    if (vector > 1) {
+      wide_load(lowering, op, tile, facts, layout, index, at, guard, vector);
+      return;
+    }
+    ExprRef element = tensor_element(lowering, op, facts, at);
+    if (guard) element = conditional(guard, element, constant_expr(int64_t{0}, value->type.dtype));
+    lowering.emit(assign(register_element(tile, layout, index), element));
+  });
+}
+
+void lower_store(Lowering& lowering, const Op& op) {
+  const ir::AccessView access(op);
+  const Value* value = access.value;
+  const AccessFacts facts = analyze_access(lowering.fn, lowering.facts, op, lowering.config.vector);
+  lowering.at_source(op);
+  if (value->type.is_scalar()) {
+    record_access(lowering, op, "store", size_of(value->type.dtype), false);
+    Stmt store = assign(tensor_element(lowering, op, facts, {}), scalar_value(lowering, value));
+    lowering.emit(branch(binary("==", name("threadIdx.x"), integer(0)), {std::move(store)}));
+    return;
+  }
+  const Layout& layout = lowering.layout(value);
+  const int vector = access_vector(facts, layout);
+  const int axis = vector > 1 ? facts.contiguous_axis : -1;
+  record_access(lowering, op, "store", vector * size_of(value->type.dtype), false);
+  const ExprRef replica = replica_guard(lowering, layout);
+  const auto extents = lowering.extents(value);
+  for_registers(lowering, layout, axis, vector, [&](const RegIndex& index) {
+    const auto at = coordinates(lowering, layout, value->type.shape, index, axis, vector);
+    const ExprRef guard = and_also(
+        replica, and_also(overhang_guard(layout, extents, at), access_guard(lowering, op, at)));
+    const ExprRef to = tensor_element(lowering, op, facts, at);
+    std::vector<Stmt> body = lowering.collect([&] {
+      if (vector == 1) {
+        lowering.emit(assign(to, element_value(lowering, value, index)));
+        return;
+      }
+      const bool direct = lowering.arrays.contains(value) && run_is_contiguous(layout, axis);
+      const ExprRef from = direct ? address(element_value(lowering, value, index))
+                                  : gather_run(lowering, value, index, axis, vector);
+      lowering.emit(call_stmt(call(fmt::format("tw::store<{}>", vector), {address(to), from})));
+    });
+    if (guard)
+      lowering.emit(branch(guard, std::move(body)));
+    else
+      for (Stmt& stmt : body) lowering.emit(std::move(stmt));
+  });
+}
+
+}  // namespace tilewright::codegen

@@ -1,0 +1,348 @@
+#include <algorithm>
+
+#include "tilewright/codegen/function_exprs.h"
+#include "tilewright/codegen/lowering.h"
+#include "tilewright/codegen/prelude.h"
+#include "tilewright/codegen/stage_layouts.h"
+#include "tilewright/ir/error.h"
+
+namespace tilewright::codegen {
+namespace {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::Value;
+
+ExprRef and_also(const ExprRef& x, const ExprRef& y) {
+  if (!x) return y;
+  return y ? x && y : x;
+}
+
+const Value* ring_of(const Op& op) { return op.operand(0)->def->operand(0); }
+
+/// The condition under which a thread copies the elements at `at`; null when always.
+ExprRef copy_guard(Lowering& lowering, const CopyPlan& plan, const std::vector<int64_t>& extents,
+                   const std::vector<ExprRef>& at) {
+  return and_also(replica_guard(lowering, plan.layout), overhang_guard(plan.layout, extents, at));
+}
+
+/// How many of a copy's `vector` elements lie within the limits: a constant, or an expression that
+/// is 0 or the vector, or any number between when a vector can straddle the end.
+ExprRef valid_elements(Lowering& lowering, const Op& op, const CopyPlan& plan,
+                       const std::vector<ExprRef>& at) {
+  const int dim = plan.facts.contiguous_dim;
+  const bool partial = plan.vector > plan.facts.whole_vector;
+  const ExprRef inside = access_guard(lowering, op, at, partial ? dim : -1);
+  ExprRef count = integer(plan.vector);
+  if (partial) {
+    const ExprRef left = tensor_limit(lowering, op, dim) - tensor_position(lowering, op, dim, at);
+    count = call("min", {call("max", {left, integer(0)}), integer(plan.vector)});
+  }
+  if (!inside) return partial ? count : nullptr;
+  return conditional(inside, count, integer(0));
+}
+
+/// Runs `body` for every group of elements this thread copies.
+void for_copied(Lowering& lowering, const Op& op, const CopyPlan& plan,
+                const std::function<void(const RegIndex&, const std::vector<ExprRef>&)>& body) {
+  const ir::Shape& shape = op.operand(0)->type.shape;
+  const int axis = plan.vector > 1 ? plan.facts.contiguous_axis : -1;
+  for_registers(lowering, plan.layout, axis, plan.vector, [&](const RegIndex& index) {
+    const auto at = coordinates(lowering, plan.layout, shape, index, axis, plan.vector);
+    const ExprRef guard = copy_guard(lowering, plan, lowering.fn.extents(shape), at);
+    std::vector<Stmt> stmts = lowering.collect([&] { body(index, at); });
+    if (guard)
+      lowering.emit(branch(guard, std::move(stmts)));
+    else
+      for (Stmt& stmt : stmts) lowering.emit(std::move(stmt));
+  });
+}
+
+ExprRef slot_element(Lowering& lowering, const Op& op, const std::vector<ExprRef>& at) {
+  const Value* ring = ring_of(op);
+  const RingBuffer& buffer = lowering.rings.at(ring);
+  return shared_element(buffer.name, lowering.in.shared.at(ring), buffer.fill_stage, at);
+}
+
+void async_copy(Lowering& lowering, const Op& op, const CopyPlan& plan) {
+  const AccessFacts& facts = plan.facts;
+  const std::string helper = fmt::format("tw::copy_async<{}>", plan.vector);
+  for_copied(lowering, op, plan, [&](const RegIndex&, const std::vector<ExprRef>& at) {
+    std::vector<ExprRef> args = {address(slot_element(lowering, op, at)),
+                                 address(tensor_element(lowering, op, facts, at))};
+    if (ExprRef valid = valid_elements(lowering, op, plan, at)) args.push_back(valid);
+    lowering.emit(call_stmt(call(helper, std::move(args))));
+  });
+}
+
+/// Distributed tile -> shared memory, `vector` elements at a time along `axis`.
+void write_shared(Lowering& lowering, const Value* value, const Layout& layout,
+                  const SharedLayout& shared_layout, const std::string& buffer,
+                  const ExprRef& stage, int axis, int vector) {
+  const auto extents = lowering.extents(value);
+  const ExprRef replica = replica_guard(lowering, layout);
+  for_registers(lowering, layout, axis, vector, [&](const RegIndex& index) {
+    const auto at = coordinates(lowering, layout, value->type.shape, index, axis, vector);
+    const ExprRef guard = and_also(replica, overhang_guard(layout, extents, at));
+    const ExprRef to = shared_element(buffer, shared_layout, stage, at);
+    std::vector<Stmt> body = lowering.collect([&] {
+      if (vector == 1) {
+        lowering.emit(assign(to, element_value(lowering, value, index)));
+        return;
+      }
+      const ExprRef from = address(element_value(lowering, value, index));
+      lowering.emit(call_stmt(call(fmt::format("tw::store<{}>", vector), {address(to), from})));
+    });
+    if (guard)
+      lowering.emit(branch(guard, std::move(body)));
+    else
+      for (Stmt& stmt : body) lowering.emit(std::move(stmt));
+  });
+}
+
+/// The width at which a tile in registers can meet a shared buffer along its contiguous axis.
+int shared_vector(const Lowering& lowering, const Value* value, const Layout& layout, int axis) {
+  if (!lowering.arrays.contains(value) || !run_is_contiguous(layout, axis)) return 1;
+  int vector = 1;
+  const int run = layout.vector(axis);
+  while (vector * 2 * size_of(value->type.dtype) <= 16 && run % (vector * 2) == 0 &&
+         lowering.extents(value)[axis] % (vector * 2) == 0)
+    vector *= 2;
+  return vector;
+}
+
+SharedLayout scratch_layout(const Lowering& lowering, const Value* value, const Layout& from,
+                            const Layout& to) {
+  const auto extents = lowering.extents(value);
+  int fast = static_cast<int>(extents.size()) - 1;
+  for (int axis = 0; axis < to.rank; ++axis)
+    if (to.vector(axis) > 1) fast = axis;
+  std::vector<int> order;
+  for (int axis = 0; axis < to.rank; ++axis)
+    if (axis != fast) order.push_back(axis);
+  order.push_back(fast);
+  const int bytes = size_of(value->type.dtype);
+  const int write = std::min(from.vector(fast), 16 / bytes);
+  const int read = std::min(to.vector(fast), 16 / bytes);
+  return choose_shared_layout(extents, order, bytes, std::max(write, read),
+                              {{warp_accesses(from, extents, fast, write, bytes), 1},
+                               {warp_accesses(to, extents, fast, read, bytes), 1}});
+}
+
+}  // namespace
+
+std::vector<std::string> ring_names(const Lowering& lowering, const Op& op) {
+  std::vector<std::string> names;
+  for (const Value* ring : op.operands) names.push_back(lowering.rings.at(ring).name);
+  return names;
+}
+
+ExprRef shared_element(const std::string& buffer, const SharedLayout& layout, const ExprRef& stage,
+                       const std::vector<ExprRef>& at) {
+  std::vector<ExprRef> indices;
+  if (stage) indices.push_back(stage);
+  ExprRef row = integer(0);  // counted through all slower axes
+  for (int axis : layout.order) {
+    if (axis == layout.order.back()) break;
+    row = row * integer(layout.extents[axis]) + at[axis];
+    indices.push_back(at[axis]);
+  }
+  ExprRef column = at[layout.order.back()];
+  if (layout.swizzle_unit > 0) {
+    const ExprRef unit = integer(layout.swizzle_unit);
+    const ExprRef pattern = row / integer(layout.swizzle_rows) % integer(layout.swizzle_period);
+    column = binary("^", column / unit, pattern) * unit + column % unit;
+  }
+  indices.push_back(column);
+  return shared(buffer, std::move(indices));
+}
+
+std::string declare_shared(Lowering& lowering, const std::string& hint, DType dtype, int stages,
+                           const SharedLayout& layout, const std::string& comment) {
+  SharedBuffer buffer;
+  buffer.name = lowering.names.unique(hint);
+  buffer.dtype = dtype;
+  if (stages > 1) buffer.extents.push_back(stages);
+  for (int64_t extent : layout.declared()) buffer.extents.push_back(extent);
+  buffer.comment = comment;
+  lowering.kernel.buffers.push_back(buffer);
+  return buffer.name;
+}
+
+void lower_ring(Lowering& lowering, const Op& op) {
+  const Value* ring = op.result();
+  const SharedLayout& layout = lowering.in.shared.at(ring);
+  RingBuffer buffer;
+  buffer.stages = static_cast<int>(op.integer(AttrKey::stages));
+  std::string comment = buffer.stages > 1 ? "[stage]" : "";
+  for (int axis : layout.order)
+    comment += "[" + dimension_name(lowering, ring->type.shape, axis) + "]";
+  if (layout.padding > 0)
+    comment += fmt::format(", {} of {} used: rows start in different banks",
+                           layout.declared().back() - layout.padding, layout.declared().back());
+  if (layout.swizzle_unit > 0) comment += ", swizzled";
+  const std::string role = buffer.stages > 1 ? "_ring" : "_tile";
+  buffer.name = declare_shared(lowering, name_of(ring, "staged") + role, ring->type.dtype,
+                               buffer.stages, layout, comment);
+  lowering.rings[ring] = buffer;
+}
+
+void lower_copy(Lowering& lowering, const Op& op) {
+  const CopyPlan& plan = lowering.in.copies.at(&op);
+  const DType dtype = op.operand(0)->type.dtype;
+  lowering.at_source(op);
+  if (is_async(plan, dtype, lowering.config)) {
+    record_access(lowering, op, "cp_async copy", plan.vector * size_of(dtype), true);
+    lowering.rings.at(ring_of(op)).async = true;
+    async_copy(lowering, op, plan);
+    return;
+  }
+  const RegisterCopy copy{&op, declare_copy_registers(lowering, op)};
+  load_copy_to_registers(lowering, copy);
+  store_copy_from_registers(lowering, copy);
+}
+
+std::string declare_copy_registers(Lowering& lowering, const Op& op) {
+  const CopyPlan& plan = lowering.in.copies.at(&op);
+  const DType dtype = op.operand(0)->type.dtype;
+  record_access(lowering, op, "sync copy", plan.vector * size_of(dtype), true);
+  const std::string registers =
+      lowering.names.unique(ir::AccessView(op).tensor->name + "_registers");
+  const auto extents = register_extents(plan.layout);
+  lowering.emit(extents.empty() ? declare(cuda_type(dtype), registers, nullptr, false)
+                                : array(cuda_type(dtype), registers, extents));
+  return registers;
+}
+
+void load_copy_to_registers(Lowering& lowering, const RegisterCopy& copy) {
+  const Op& op = *copy.copy;
+  const CopyPlan& plan = lowering.in.copies.at(&op);
+  const DType dtype = op.operand(0)->type.dtype;
+  for_copied(lowering, op, plan, [&](const RegIndex& index, const std::vector<ExprRef>& at) {
+    const ExprRef guard = access_guard(lowering, op, at);
+    const ExprRef to = register_element(copy.registers, plan.layout, index);
+    ExprRef from = tensor_element(lowering, op, plan.facts, at);
+    const ExprRef zero = constant_expr(int64_t{0}, dtype);
+    if (plan.vector == 1) {
+      lowering.emit(assign(to, guard ? conditional(guard, from, zero) : from));
+      return;
+    }
+    Stmt load =
+        call_stmt(call(fmt::format("tw::load<{}>", plan.vector), {address(to), address(from)}));
+    if (!guard) {
+      lowering.emit(std::move(load));
+      return;
+    }
+    const std::string& p = lowering.vector_loop[0];
+    RegIndex each = index;
+    each[plan.facts.contiguous_axis] = each[plan.facts.contiguous_axis] + name(p);
+    std::vector<Stmt> clear = {
+        loop(p, integer(0), integer(plan.vector), integer(1), true,
+             {assign(register_element(copy.registers, plan.layout, each), zero)})};
+    lowering.emit(branch(guard, {std::move(load)}, std::move(clear)));
+  });
+}
+
+void store_copy_from_registers(Lowering& lowering, const RegisterCopy& copy) {
+  const Op& op = *copy.copy;
+  const CopyPlan& plan = lowering.in.copies.at(&op);
+  for_copied(lowering, op, plan, [&](const RegIndex& index, const std::vector<ExprRef>& at) {
+    const ExprRef from = register_element(copy.registers, plan.layout, index);
+    const ExprRef to = slot_element(lowering, op, at);
+    if (plan.vector == 1)
+      lowering.emit(assign(to, from));
+    else
+      lowering.emit(
+          call_stmt(call(fmt::format("tw::store<{}>", plan.vector), {address(to), address(from)})));
+  });
+}
+
+void lower_stage(Lowering& lowering, const Op& op) {
+  const Value* value = op.operand(1);
+  const Value* ring = ring_of(op);
+  const Layout& layout = lowering.layout(value);
+  const SharedLayout& shared_layout = lowering.in.shared.at(ring);
+  const int fast = shared_layout.order.back();
+  const int vector = shared_vector(lowering, value, layout, fast);
+  lowering.at_source(op);
+  write_shared(lowering, value, layout, shared_layout, lowering.rings.at(ring).name, nullptr,
+               vector > 1 ? fast : -1, vector);
+}
+
+void lower_commit(Lowering& lowering, const Op& op) {
+  const bool async = std::any_of(op.operands.begin(), op.operands.end(),
+                                 [&](const Value* ring) { return lowering.rings.at(ring).async; });
+  if (async) lowering.emit(call_stmt(call("tw::copy_async_commit", {})));
+}
+
+void lower_wait(Lowering& lowering, const Op& op) {
+  const bool async = std::any_of(op.operands.begin(), op.operands.end(),
+                                 [&](const Value* ring) { return lowering.rings.at(ring).async; });
+  if (async)
+    lowering.emit(
+        call_stmt(call(fmt::format("tw::copy_async_wait<{}>", op.integer(AttrKey::pending)), {})));
+  lowering.emit(order("wait", ring_names(lowering, op)));
+  const bool of_pipeline =
+      std::any_of(op.operands.begin(), op.operands.end(),
+                  [&](const Value* ring) { return lowering.rings.at(ring).stages > 1; });
+  if (of_pipeline && lowering.on_wait) {
+    auto continuation = std::move(lowering.on_wait);
+    lowering.on_wait = nullptr;
+    continuation(lowering);
+  }
+}
+
+void lower_acquire(Lowering& lowering, const Op& op) {
+  lowering.emit(order("acquire", ring_names(lowering, op)));
+}
+
+void lower_release(Lowering& lowering, const Op& op) {
+  lowering.emit(order("release", ring_names(lowering, op)));
+  const bool of_pipeline =
+      std::any_of(op.operands.begin(), op.operands.end(),
+                  [&](const Value* ring) { return lowering.rings.at(ring).stages > 1; });
+  if (of_pipeline && lowering.on_release) {
+    auto continuation = std::move(lowering.on_release);
+    lowering.on_release = nullptr;
+    continuation(lowering);
+  }
+}
+
+void lower_convert(Lowering& lowering, const Op& op) {
+  const Value* from = op.operand(0);
+  const Value* to = op.result();
+  const Layout& source = lowering.layout(from);
+  const Layout& target = lowering.layout(to);
+  const SharedLayout scratch = scratch_layout(lowering, from, source, target);
+  const int fast = scratch.order.back();
+  lowering.at_source(op);
+  std::string comment;
+  for (int axis : scratch.order)
+    comment += "[" + dimension_name(lowering, from->type.shape, axis) + "]";
+  const std::string base = name_of(from, "tile");
+  const std::string buffer = declare_shared(lowering, base + "_exchange", from->type.dtype, 1,
+                                            scratch, comment + ", to change who holds what");
+  const int write = shared_vector(lowering, from, source, fast);
+  write_shared(lowering, from, source, scratch, buffer, nullptr, write > 1 ? fast : -1, write);
+
+  const std::string tile = declare_tile(lowering, to);
+  const int read = shared_vector(lowering, to, target, fast);
+  const int axis = read > 1 ? fast : -1;
+  const auto extents = lowering.extents(to);
+  for_registers(lowering, target, axis, read, [&](const RegIndex& index) {
+    const auto at = coordinates(lowering, target, to->type.shape, index, axis, read);
+    const ExprRef guard = overhang_guard(target, extents, at);
+    const ExprRef element = shared_element(buffer, scratch, nullptr, at);
+    const ExprRef register_to = register_element(tile, target, index);
+    if (read > 1) {
+      Stmt load = call_stmt(
+          call(fmt::format("tw::load<{}>", read), {address(register_to), address(element)}));
+      lowering.emit(guard ? branch(guard, {load}) : load);
+    } else {
+      const ExprRef zero = constant_expr(int64_t{0}, to->type.dtype);
+      lowering.emit(assign(register_to, guard ? conditional(guard, element, zero) : element));
+    }
+  });
+}
+
+}  // namespace tilewright::codegen

@@ -1,0 +1,328 @@
+#include <limits>
+
+#include "tilewright/codegen/function_exprs.h"
+#include "tilewright/codegen/lowering.h"
+#include "tilewright/codegen/prelude.h"
+#include "tilewright/ir/error.h"
+
+namespace tilewright::codegen {
+namespace {
+
+using ir::AttrKey;
+using ir::Fn;
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+bool is_elementwise(OpKind kind) {
+  switch (kind) {
+    case OpKind::unary:
+    case OpKind::binary:
+    case OpKind::fma:
+    case OpKind::compare:
+    case OpKind::select:
+    case OpKind::cast:
+    case OpKind::broadcast:
+    case OpKind::permute:
+    case OpKind::reshape:
+    case OpKind::slice_index:
+    case OpKind::iota:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Tiles that cost nothing to compute again: views and positions.
+bool is_free(OpKind kind) {
+  return kind == OpKind::broadcast || kind == OpKind::permute || kind == OpKind::slice_index ||
+         kind == OpKind::iota;
+}
+
+/// Whether `op` reads its tile operands element by element, so that they can be computed in place.
+bool takes_inlined(OpKind kind) {
+  return is_elementwise(kind) || kind == OpKind::reduce || kind == OpKind::store ||
+         kind == OpKind::stage || kind == OpKind::convert;
+}
+
+/// How often a tile is computed if everything that can be inlined is: uses through free views count
+/// as many times as the view is used.
+void count_effective_uses(Lowering& lowering, const ir::Region& region) {
+  for (auto op = region.ops.rbegin(); op != region.ops.rend(); ++op) {
+    for (const ir::Region* inner : (*op)->regions) count_effective_uses(lowering, *inner);
+    int times = 1;
+    if ((*op)->results.size() == 1 && is_free((*op)->kind)) times = lowering.uses[(*op)->result()];
+    const bool inlines = takes_inlined((*op)->kind);
+    for (const Value* operand : (*op)->operands) {
+      const bool same_region = operand->def != nullptr && operand->def->parent == (*op)->parent;
+      lowering.uses[operand] += inlines && (same_region || !operand->type.is_tile()) ? times : 2;
+    }
+  }
+}
+
+void number(Lowering& lowering, const ir::Region& region) {
+  for (const Op* op : region.ops) {
+    lowering.position[op] = static_cast<int>(lowering.position.size());
+    for (const ir::Region* inner : op->regions) number(lowering, *inner);
+  }
+}
+
+/// The position at which `value` is last read, uses by inlined operations counted where those are
+/// computed.
+int last_read(const Lowering& lowering, const ir::Region& body, const Value* value,
+              const Op* except) {
+  int last = -1;
+  ir::for_each_op(body, [&](const Op& op) {
+    for (const Value* operand : op.operands) {
+      if (operand != value || &op == except) continue;
+      const bool passes_on = op.results.size() == 1 && is_inlined(lowering, op.result());
+      last = std::max(last, passes_on ? last_read(lowering, body, op.result(), except)
+                                      : lowering.position.at(&op));
+    }
+  });
+  return last;
+}
+
+/// A yielded tile can be computed straight into the carried one's array when nothing reads the old
+/// value afterwards.
+void share_carried_arrays(Lowering& lowering, const Op& op) {
+  const ir::LoopView loop(op);
+  for (size_t i = 0; i < loop.carried.size(); ++i) {
+    const Value* carried = loop.carried[i];
+    const Value* next = loop.body->yields()[i];
+    if (!carried->type.is_tile() || next->def == nullptr || next->def->parent != loop.body)
+      continue;
+    const Op& def = *next->def;
+    const bool in_place = def.kind == OpKind::dot ? def.operand(2) == carried
+                                                  : is_elementwise(def.kind) && !is_free(def.kind);
+    if (!in_place || lowering.homes.contains(next)) continue;
+    if (last_read(lowering, *loop.body, carried, &def) < lowering.position.at(&def))
+      lowering.homes[next] = carried;
+  }
+}
+
+bool fits_int(const Lowering& lowering, const Value* value) {
+  const auto range = lowering.facts.range(value);
+  return range.min > std::numeric_limits<int32_t>::min() / 2 &&
+         range.max < std::numeric_limits<int32_t>::max() / 2;
+}
+
+/// i64 arithmetic on values known to be small is done in plain ints.
+ExprRef small_binary(Fn fn, const ExprRef& x, const ExprRef& y) {
+  switch (fn) {
+    case Fn::add:
+      return x + y;
+    case Fn::sub:
+      return x - y;
+    case Fn::mul:
+      return x * y;
+    case Fn::min:
+      return call("min", {x, y});
+    case Fn::max:
+      return call("max", {x, y});
+    default:
+      return nullptr;
+  }
+}
+
+ExprRef scalar_binary(Lowering& lowering, const Op& op, const ExprRef& x, const ExprRef& y) {
+  const bool small = op.result()->type.dtype == DType::i64 && fits_int(lowering, op.result()) &&
+                     fits_int(lowering, op.operand(0)) && fits_int(lowering, op.operand(1));
+  if (small)
+    if (ExprRef plain = small_binary(op.fn(), x, y)) return plain;
+  return nullptr;
+}
+
+/// An int expression where the function wants a long long.
+ExprRef widened(const ExprRef& x, DType dtype) {
+  return dtype == DType::i64 && x->kind != Expr::Kind::cast ? cast("long long", x) : x;
+}
+
+ExprRef apply(Lowering& lowering, const Op& op, std::vector<ExprRef> args) {
+  switch (op.kind) {
+    case OpKind::select:
+      return conditional(args[0], args[1], args[2]);
+    case OpKind::cast:
+      return cast_expr(args[0], op.operand(0)->type.dtype, op.result()->type.dtype);
+    case OpKind::fma:
+      return fma_expr(op.result()->type.dtype, args[0], args[1], args[2]);
+    case OpKind::compare:
+      return fn_expr(op.fn(), op.operand(0)->type.dtype, std::move(args));
+    default:
+      break;
+  }
+  const DType dtype = op.result()->type.dtype;
+  if (op.result()->type.is_scalar() && op.kind == OpKind::binary)
+    if (ExprRef plain = scalar_binary(lowering, op, args[0], args[1])) return plain;
+  for (ExprRef& arg : args) arg = widened(arg, dtype);
+  return fn_expr(op.fn(), dtype, std::move(args));
+}
+
+ExprRef slice_end(Lowering& lowering, const Value* slice) {
+  const ExprRef begin = scalar_value(lowering, slice);
+  const int64_t extent = lowering.fn.extent(slice->type.shape[0]);
+  if (lowering.facts.slice_is_full(slice)) return begin + integer(extent);
+  return call("min", {begin + integer(extent), lowering.limits.at(slice)});
+}
+
+ExprRef constant_value(const Op& op) {
+  const ir::Attr& value = *op.find(AttrKey::value);
+  const DType dtype = op.result()->type.dtype;
+  if (const auto* number = std::get_if<double>(&value)) return constant_expr(*number, dtype);
+  return constant_expr(std::get<int64_t>(value), dtype);
+}
+
+/// The position of an element along a slice or iota.
+ExprRef position_value(Lowering& lowering, const Value* value, const RegIndex& index) {
+  const ExprRef at = coordinates(lowering, lowering.layout(value), value->type.shape, index)[0];
+  if (value->def->kind == OpKind::iota) return at;
+  return scalar_value(lowering, value->def->operand(0)) + at;
+}
+
+ExprRef broadcast_value(Lowering& lowering, const Op& op, const RegIndex& index) {
+  const Value* x = op.operand(0);
+  if (x->type.is_scalar()) return scalar_value(lowering, x);
+  const auto& dims = op.integers(AttrKey::dims);
+  RegIndex inner;
+  for (size_t i = 0; i < dims.size(); ++i)
+    inner.push_back(lowering.layout(x).registers(static_cast<int>(i)) > 1 ? index[dims[i]]
+                                                                          : integer(0));
+  return element_value(lowering, x, inner);
+}
+
+ExprRef permute_value(Lowering& lowering, const Op& op, const RegIndex& index) {
+  const auto& dims = op.integers(AttrKey::dims);
+  RegIndex inner(dims.size());
+  for (size_t i = 0; i < dims.size(); ++i) inner[dims[i]] = index[i];
+  return element_value(lowering, op.operand(0), inner);
+}
+
+ExprRef inlined_value(Lowering& lowering, const Value* value, const RegIndex& index) {
+  const Op& op = *value->def;
+  switch (op.kind) {
+    case OpKind::slice_index:
+    case OpKind::iota:
+      return position_value(lowering, value, index);
+    case OpKind::broadcast:
+      return broadcast_value(lowering, op, index);
+    case OpKind::permute:
+      return permute_value(lowering, op, index);
+    default:
+      break;
+  }
+  std::vector<ExprRef> args;
+  for (const Value* operand : op.operands) args.push_back(element_value(lowering, operand, index));
+  return apply(lowering, op, std::move(args));
+}
+
+}  // namespace
+
+void analyze_values(Lowering& lowering) {
+  count_effective_uses(lowering, lowering.fn.body());
+  number(lowering, lowering.fn.body());
+  ir::for_each_op(lowering.fn.body(), [&](const Op& op) {
+    if (op.kind == OpKind::tile_loop) share_carried_arrays(lowering, op);
+  });
+}
+
+bool is_inlined(const Lowering& lowering, const Value* value) {
+  if (!value->type.is_tile() || value->def == nullptr || !is_elementwise(value->def->kind))
+    return false;
+  if (is_free(value->def->kind)) return true;
+  auto uses = lowering.uses.find(value);
+  return uses != lowering.uses.end() && uses->second <= 1;
+}
+
+std::string name_of(const Value* value, std::string_view otherwise) {
+  return value->name.empty() ? std::string(otherwise) : value->name;
+}
+
+std::string scalar_type(const Lowering& lowering, const Value* value) {
+  if (value->type.dtype == DType::i64 && fits_int(lowering, value)) return "int";
+  return cuda_type(value->type.dtype);
+}
+
+ExprRef scalar_value(Lowering& lowering, const Value* value) {
+  if (auto found = lowering.scalars.find(value); found != lowering.scalars.end())
+    return found->second;
+  internal_check(value->def != nullptr, "a scalar without a definition was lowered");
+  const Op& op = *value->def;
+  switch (op.kind) {
+    case OpKind::constant:
+      return constant_value(op);
+    case OpKind::dim:
+      return integer(lowering.fn.param_of(op.operand(0))->spec.sizes.at(op.integer(AttrKey::axis)));
+    case OpKind::slice_begin:
+      return scalar_value(lowering, op.operand(0));
+    case OpKind::slice_end:
+      return slice_end(lowering, op.operand(0));
+    case OpKind::slice_id:
+      return lowering.ids.at(op.operand(0));
+    default:
+      break;
+  }
+  std::vector<ExprRef> args;
+  for (const Value* operand : op.operands) args.push_back(scalar_value(lowering, operand));
+  return apply(lowering, op, std::move(args));
+}
+
+ExprRef element_value(Lowering& lowering, const Value* value, const RegIndex& index) {
+  if (!value->type.is_tile()) return scalar_value(lowering, value);
+  if (auto found = lowering.arrays.find(value); found != lowering.arrays.end())
+    return register_element(found->second, lowering.layout(value), index);
+  return inlined_value(lowering, value, index);
+}
+
+std::string declare_tile(Lowering& lowering, const Value* value, bool zero) {
+  if (auto home = lowering.homes.find(value); home != lowering.homes.end())
+    return lowering.arrays[value] = lowering.arrays.at(home->second);
+  const std::string array_name = lowering.names.unique(name_of(value, "tile"));
+  const auto extents = register_extents(lowering.layout(value));
+  const std::string type = cuda_type(value->type.dtype);
+  if (!extents.empty())
+    lowering.emit(array(type, array_name, extents, zero));
+  else
+    lowering.emit(declare(type, array_name,
+                          zero ? constant_expr(int64_t{0}, value->type.dtype) : nullptr, false));
+  return lowering.arrays[value] = array_name;
+}
+
+void materialize(Lowering& lowering, const Value* value) {
+  // The expression is built before the array exists, so that it reads the operands.
+  const Layout& layout = lowering.layout(value);
+  const std::string array_name = declare_tile(lowering, value);
+  lowering.arrays.erase(value);
+  for_registers(lowering, layout, -1, 1, [&](const RegIndex& index) {
+    lowering.emit(
+        assign(register_element(array_name, layout, index), inlined_value(lowering, value, index)));
+  });
+  lowering.arrays[value] = array_name;
+}
+
+void lower_elementwise(Lowering& lowering, const Op& op) {
+  if (op.result()->type.is_scalar()) {
+    lower_scalar(lowering, op);
+    return;
+  }
+  if (op.result()->type.kind == ir::Type::Kind::shared || is_inlined(lowering, op.result())) return;
+  lowering.at_source(op);
+  materialize(lowering, op.result());
+}
+
+void lower_scalar(Lowering& lowering, const Op& op) {
+  const Value* value = op.result();
+  const bool leaf = op.operands.empty() || op.kind == OpKind::slice_begin ||
+                    op.kind == OpKind::slice_id || op.kind == OpKind::dim;
+  const ExprRef expr = scalar_value(lowering, value);
+  const bool simple = leaf || expr->kind == Expr::Kind::integer || expr->kind == Expr::Kind::name;
+  if (simple || lowering.uses[value] <= 1) {
+    lowering.scalars[value] = expr;
+    return;
+  }
+  lowering.at_source(op);
+  const std::string variable = lowering.names.unique(name_of(value, "scalar"));
+  lowering.emit(declare(scalar_type(lowering, value), variable, expr));
+  lowering.scalars[value] = name(variable);
+}
+
+}  // namespace tilewright::codegen

@@ -1,0 +1,208 @@
+// Internal to codegen: the state of lowering one laid-out function to kernel IR, and the rules by
+// operation. Each lower_*.cpp holds the rules of one family.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "tilewright/codegen/assign_layouts.h"
+#include "tilewright/codegen/kernel_ir.h"
+#include "tilewright/codegen/names.h"
+#include "tilewright/codegen/plan.h"
+#include "tilewright/ir/builder.h"
+#include "tilewright/ir/facts.h"
+
+namespace tilewright::codegen {
+
+/// Register position of an element: one expression per tile axis.
+using RegIndex = std::vector<ExprRef>;
+
+/// A ring in shared memory.
+struct RingBuffer {
+  std::string name;
+  int stages = 1;
+  ExprRef read_stage, fill_stage;  ///< null when there is one stage
+  bool async = false;              ///< filled by cp.async
+};
+
+/// A copy that travels through registers: loaded in one place, stored in another.
+struct RegisterCopy {
+  const ir::Op* copy;
+  std::string registers;
+};
+
+struct Lowering {
+  Lowering(const LaidOut& laid_out, const Config& config, const Target& target);
+
+  const LaidOut& in;
+  const ir::Function& fn;
+  const Config& config;
+  const Target& target;
+  ir::Facts facts;
+  Kernel kernel;
+  std::vector<OperandAccess> accesses;
+  Names names;
+
+  std::vector<Stmt> prologue;        ///< thread coordinates, declared first
+  std::vector<Stmt>* out = nullptr;  ///< where statements go
+  Loc last_source;                   ///< the user's line printed last
+
+  std::unordered_map<const ir::Value*, ExprRef> scalars;         ///< scalars; slices: their begin
+  std::unordered_map<const ir::Value*, ExprRef> limits;          ///< slices: their limit
+  std::unordered_map<const ir::Value*, ExprRef> ids;             ///< slices: tile numbers
+  std::unordered_map<const ir::Value*, std::string> arrays;      ///< tiles held in register arrays
+  std::unordered_map<const ir::Value*, const ir::Value*> homes;  ///< tiles that share an array
+  std::unordered_map<const ir::Value*, RingBuffer> rings;
+  std::unordered_map<const ir::Value*, int> uses;
+  std::unordered_map<const ir::Op*, int> position;              ///< in program order
+  std::unordered_map<std::string, std::string> thread_offsets;  ///< expression -> variable
+  std::vector<std::string> register_loops, vector_loop;         ///< reserved loop variables
+  std::function<void(Lowering&)> on_wait, on_release;           ///< of the pipelined loop
+
+  void emit(Stmt stmt) { out->push_back(std::move(stmt)); }
+  /// Collects what `body` emits.
+  std::vector<Stmt> collect(const std::function<void()>& body);
+  /// Prints the user's line before the statements of `op`.
+  void at_source(const ir::Op& op);
+
+  int threads() const { return 32 * config.warps; }
+  const Layout& layout(const ir::Value* tile) const;
+  std::vector<int64_t> extents(const ir::Value* tile) const { return fn.extents(tile->type.shape); }
+};
+
+// --- lower_index.cpp: where threads and registers are
+
+/// What to call a position along dimension `axis` of a tile of `shape`.
+std::string dimension_name(const Lowering& lowering, const ir::Shape& shape, int axis);
+/// The thread's part of the coordinate along `axis`, as a variable declared once.
+ExprRef thread_coordinate(Lowering& lowering, const Layout& layout, int axis,
+                          const std::string& name);
+/// The registers' part; `index` is known to be a multiple of `step`.
+ExprRef register_coordinate(const Layout& layout, int axis, const ExprRef& index, int step);
+/// Coordinates within a tile, by axis.
+std::vector<ExprRef> coordinates(Lowering& lowering, const Layout& layout, const ir::Shape& shape,
+                                 const RegIndex& index, int vector_axis = -1, int vector = 1);
+/// True for the one thread among those holding the same elements that should write them; null when
+/// each element has one holder.
+ExprRef replica_guard(const Lowering& lowering, const Layout& layout);
+/// Conditions for coordinates of a layout that overhangs the tile; null when it does not.
+ExprRef overhang_guard(const Layout& layout, const std::vector<int64_t>& extents,
+                       const std::vector<ExprRef>& at);
+/// Loops over the registers of `layout`, `vector` at a time along `vector_axis`.
+void for_registers(Lowering& lowering, const Layout& layout, int vector_axis, int vector,
+                   const std::function<void(const RegIndex&)>& body);
+/// Loops over the register positions of one axis only.
+void for_axis(Lowering& lowering, int axis, int registers, int step,
+              const std::function<void(const ExprRef&)>& body);
+/// Array dimensions of a tile in registers: axes with one position are left out.
+std::vector<int64_t> register_extents(const Layout& layout);
+/// Element of a register array.
+ExprRef register_element(const std::string& array, const Layout& layout, const RegIndex& index);
+/// (x / weight) % radix for a thread's number; the last digits need no %.
+ExprRef thread_digit(int threads, int64_t weight, int64_t radix);
+
+// --- lower_values.cpp: scalars and elementwise operations
+
+/// Counts uses, numbers operations, and decides which tiles share arrays with loop-carried ones.
+void analyze_values(Lowering& lowering);
+/// Whether `value` is computed where it is used instead of being held in an array.
+bool is_inlined(const Lowering& lowering, const ir::Value* value);
+ExprRef scalar_value(Lowering& lowering, const ir::Value* value);
+/// The element of a tile (or a scalar) at a register position of its layout.
+ExprRef element_value(Lowering& lowering, const ir::Value* value, const RegIndex& index);
+/// Declares the array (or variable) of a tile and returns its name.
+std::string declare_tile(Lowering& lowering, const ir::Value* value, bool zero = false);
+/// Computes an elementwise tile into its array.
+void materialize(Lowering& lowering, const ir::Value* value);
+void lower_scalar(Lowering& lowering, const ir::Op& op);
+void lower_elementwise(Lowering& lowering, const ir::Op& op);
+/// "int" when every value of the i64 scalar fits, else the C type of its dtype.
+std::string scalar_type(const Lowering& lowering, const ir::Value* value);
+std::string name_of(const ir::Value* value, std::string_view otherwise);
+
+// --- lower_memory.cpp: global memory
+
+/// Offset into a tensor of the element at tile coordinates `at`, in elements.
+ExprRef global_offset(Lowering& lowering, const ir::Op& access, const AccessFacts& facts,
+                      const std::vector<ExprRef>& at);
+/// Position along index `dim` of an access: begin plus coordinate.
+ExprRef tensor_position(Lowering& lowering, const ir::Op& access, int dim,
+                        const std::vector<ExprRef>& at);
+/// The end of valid positions along index `dim`.
+ExprRef tensor_limit(Lowering& lowering, const ir::Op& access, int dim);
+/// Whether the element at `at` is within the limits that `access` guards, `skip` left out; null
+/// when nothing needs a test.
+ExprRef access_guard(Lowering& lowering, const ir::Op& access, const std::vector<ExprRef>& at,
+                     int skip = -1);
+std::string tensor_name(const Lowering& lowering, const ir::Value* tensor);
+ExprRef tensor_element(Lowering& lowering, const ir::Op& access, const AccessFacts& facts,
+                       const std::vector<ExprRef>& at);
+/// Width of the accesses a tile in `layout` makes: the layout's run along the contiguous axis, as
+/// far as it is proven.
+int access_vector(const AccessFacts& facts, const Layout& layout);
+/// Whether the registers of a run along `axis` are neighbours in the register array.
+bool run_is_contiguous(const Layout& layout, int axis);
+void lower_load(Lowering& lowering, const ir::Op& op);
+void lower_store(Lowering& lowering, const ir::Op& op);
+void record_access(Lowering& lowering, const ir::Op& op, std::string kind, int bytes, bool staged);
+
+// --- lower_stage.cpp: shared memory
+
+/// Element of a shared buffer laid out by `layout`, at tile coordinates `at`; `stage` may be null.
+ExprRef shared_element(const std::string& buffer, const SharedLayout& layout, const ExprRef& stage,
+                       const std::vector<ExprRef>& at);
+/// Declares a shared buffer for `stages` tiles.
+std::string declare_shared(Lowering& lowering, const std::string& name, DType dtype, int stages,
+                           const SharedLayout& layout, const std::string& comment);
+void lower_ring(Lowering& lowering, const ir::Op& op);
+void lower_copy(Lowering& lowering, const ir::Op& op);
+void load_copy_to_registers(Lowering& lowering, const RegisterCopy& copy);
+void store_copy_from_registers(Lowering& lowering, const RegisterCopy& copy);
+std::string declare_copy_registers(Lowering& lowering, const ir::Op& copy);
+void lower_stage(Lowering& lowering, const ir::Op& op);
+void lower_commit(Lowering& lowering, const ir::Op& op);
+void lower_wait(Lowering& lowering, const ir::Op& op);
+void lower_acquire(Lowering& lowering, const ir::Op& op);
+void lower_release(Lowering& lowering, const ir::Op& op);
+void lower_convert(Lowering& lowering, const ir::Op& op);
+std::vector<std::string> ring_names(const Lowering& lowering, const ir::Op& op);
+
+// --- lower_reduce.cpp, lower_dot.cpp
+void lower_reduce(Lowering& lowering, const ir::Op& op);
+void lower_dot(Lowering& lowering, const ir::Op& op);
+
+// --- lower_control.cpp
+void lower_loop(Lowering& lowering, const ir::Op& op);
+void lower_if(Lowering& lowering, const ir::Op& op);
+void lower_region(Lowering& lowering, const ir::Region& region);
+/// Declares the variables of carried values and gives them their first values.
+void declare_carried(Lowering& lowering, const std::vector<const ir::Value*>& carried,
+                     const std::vector<const ir::Value*>& inits);
+/// Ends an iteration: carried values become what the body yields. One that is yielded in another's
+/// place (x and y swapped) is saved first.
+void yield_carried(Lowering& lowering, const std::vector<const ir::Value*>& carried,
+                   const std::vector<const ir::Value*>& next);
+/// The loop's results are the carried values as they are after it.
+void bind_results(Lowering& lowering, const ir::Op& op,
+                  const std::vector<const ir::Value*>& carried);
+/// How many tiles a loop over one axis has.
+ExprRef tile_count(Lowering& lowering, const ir::Value* begin, const ir::Value* limit,
+                   int64_t block);
+/// "int" or "long long" for positions up to `limit` rounded up to a block.
+std::string position_type(const Lowering& lowering, const ir::Value* limit, int64_t block);
+
+// --- lower_pipelined.cpp
+void lower_pipelined_loop(Lowering& lowering, const ir::Op& op);
+
+/// The kernel of a laid-out function, without shared-memory offsets and barriers.
+struct LoweredKernel {
+  Kernel kernel;
+  std::vector<OperandAccess> accesses;
+};
+LoweredKernel lower_to_kernel(const LaidOut& laid_out, const Config& config, const Target& target,
+                              const std::vector<bool>& written, const LowerOptions& options);
+
+}  // namespace tilewright::codegen

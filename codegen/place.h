@@ -1,0 +1,14 @@
+// Pass: gives the operands of dots a home in shared memory.
+#pragma once
+
+#include "tilewright/ir/node.h"
+
+namespace tilewright::codegen {
+
+/// Every operand of a dot is read by many threads, so it is staged: a loaded one (possibly cast or
+/// transposed on the way) is copied straight from global memory, a computed one is written from
+/// registers. Each becomes a one-slot ring: acquire, copy or stage, commit, wait, read, release.
+/// Copies whose products come later in the same region share one commit and wait.
+ir::Function place(const ir::Function& fn);
+
+}  // namespace tilewright::codegen

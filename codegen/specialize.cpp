@@ -1,0 +1,84 @@
+#include "tilewright/codegen/specialize.h"
+
+#include "tilewright/codegen/axis_scope.h"
+#include "tilewright/ir/builder.h"
+#include "tilewright/ir/error.h"
+#include "tilewright/ir/facts.h"
+
+namespace tilewright::codegen {
+namespace {
+
+using ir::AttrKey;
+using ir::Op;
+using ir::OpKind;
+
+ir::Function bind_blocks(const ir::Function& fn, const Config& config) {
+  ir::Function bound = ir::Rewriter::run(fn, [](ir::Rewriter&, const Op&) { return false; });
+  size_t next = 0;
+  for (ir::Axis& axis : bound.axes)
+    if (!axis.pinned) axis.block = config.block.at(next++);
+  return bound;
+}
+
+/// Index positions of a load or store that may run past the loop's or the tensor's end.
+std::vector<int64_t> guard_of_access(const ir::Function& fn, const ir::Facts& facts, const Op& op) {
+  const ir::AccessView access(op);
+  const ir::Param* param = fn.param_of(access.tensor);
+  internal_check(param != nullptr, "a memory operation on something that is no parameter");
+  std::vector<int64_t> guard;
+  for (size_t d = 0; d < access.indices.size(); ++d) {
+    const ir::Value* index = access.indices[d];
+    if (index->type.kind == ir::Type::Kind::slice &&
+        !facts.slice_in_bounds(index, param->spec.sizes[d]))
+      guard.push_back(static_cast<int64_t>(d));
+  }
+  return guard;
+}
+
+bool dimension_in_bounds(const ir::Facts& facts, const Op& op, const ir::Dim& dim) {
+  if (!dim.is_block()) return true;
+  const ir::Value* slice = slice_in_scope(op, dim.axis);
+  return slice != nullptr && facts.slice_is_full(slice);
+}
+
+/// Reduced axes of a reduction whose positions may run past their loop's end.
+std::vector<int64_t> guard_of_reduce(const ir::Facts& facts, const Op& op) {
+  std::vector<int64_t> guard;
+  for (int64_t axis : op.integers(AttrKey::axes))
+    if (!dimension_in_bounds(facts, op, op.operand(0)->type.shape[axis])) guard.push_back(axis);
+  return guard;
+}
+
+/// The k dimension of a dot, numbered as a's dimension 1.
+std::vector<int64_t> guard_of_dot(const ir::Facts& facts, const Op& op) {
+  if (dimension_in_bounds(facts, op, op.operand(0)->type.shape[1])) return {};
+  return {1};
+}
+
+}  // namespace
+
+ir::Function specialize(const ir::Function& fn, const Config& config) {
+  const ir::Function bound = bind_blocks(fn, config);
+  const ir::Facts facts(bound);
+  return ir::Rewriter::run(bound, [&](ir::Rewriter& rewriter, const Op& op) {
+    std::vector<int64_t> guard;
+    switch (op.kind) {
+      case OpKind::load:
+      case OpKind::store:
+        guard = guard_of_access(bound, facts, op);
+        break;
+      case OpKind::reduce:
+        guard = guard_of_reduce(facts, op);
+        break;
+      case OpKind::dot:
+        guard = guard_of_dot(facts, op);
+        break;
+      default:
+        return false;
+    }
+    rewriter.clone(op)->set(AttrKey::guard, std::move(guard));
+    return true;
+  });
+}
+
+}  // namespace tilewright::codegen

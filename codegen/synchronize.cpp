@@ -1,0 +1,195 @@
+#include "tilewright/codegen/synchronize.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <string>
+#include <unordered_set>
+
+#include "tilewright/codegen/prelude.h"
+#include "tilewright/ir/error.h"
+
+namespace tilewright::codegen {
+namespace {
+
+using Buffers = std::set<std::string>;
+
+/// What a piece of code touches.
+struct Accesses {
+  Buffers reads, writes;
+};
+
+/// What threads may have done since the last barrier.
+struct State {
+  Buffers reads, writes;
+  Buffers released;  // rings
+
+  void merge(const State& other) {
+    reads.insert(other.reads.begin(), other.reads.end());
+    writes.insert(other.writes.begin(), other.writes.end());
+    released.insert(other.released.begin(), other.released.end());
+  }
+  friend bool operator==(const State&, const State&) = default;
+};
+
+bool intersect(const Buffers& a, const Buffers& b) {
+  return std::any_of(a.begin(), a.end(), [&](const std::string& name) { return b.contains(name); });
+}
+
+class Synchronizer {
+ public:
+  explicit Synchronizer(Kernel& kernel) : kernel_(kernel) {
+    find_rings(kernel.body);
+    for (const KernelParam& param : kernel.params)
+      if (param.tensor) tensors_[param.name] = param.may_alias ? "aliased tensors" : param.name;
+  }
+
+  void run() {
+    State state;
+    visit(kernel_.body, state);
+  }
+
+ private:
+  void find_rings(const std::vector<Stmt>& body) {
+    for (const Stmt& stmt : body) {
+      if (stmt.kind == Stmt::Kind::order) rings_.insert(stmt.params.begin(), stmt.params.end());
+      find_rings(stmt.body);
+      find_rings(stmt.otherwise);
+    }
+  }
+
+  /// Adds what evaluating `expr` reads; `written` when it is the target of a store.
+  void scan(const ExprRef& expr, Accesses& found, bool written = false) const {
+    if (!expr) return;
+    if (expr->kind == Expr::Kind::shared && !rings_.contains(expr->text))
+      (written ? found.writes : found.reads).insert(expr->text);
+    if (expr->kind == Expr::Kind::global)
+      (written ? found.writes : found.reads).insert(tensors_.at(expr->text));
+    if (expr->kind == Expr::Kind::call) {
+      scan_call(*expr, found);
+      return;
+    }
+    for (const ExprRef& arg : expr->args)
+      scan(arg, found, written && expr->kind == Expr::Kind::address);
+  }
+
+  void scan_call(const Expr& call, Accesses& found) const {
+    const Helper* helper = find_helper(call.text);
+    for (size_t i = 0; i < call.args.size(); ++i) {
+      bool written = false;
+      if (helper != nullptr)
+        for (const PointerUse& use : helper->pointers)
+          written |= use.argument == static_cast<int>(i) && use.access == Access::write;
+      scan(call.args[i], found, written);
+    }
+  }
+
+  void scan(const Stmt& stmt, Accesses& found) const {
+    scan(stmt.value, found);
+    if (stmt.target) {
+      if (stmt.op != "=") scan(stmt.target, found);
+      scan(stmt.target, found, true);
+    }
+    for (const Stmt& inner : stmt.body) scan(inner, found);
+    for (const Stmt& inner : stmt.otherwise) scan(inner, found);
+  }
+
+  static bool conflicts(const State& state, const Accesses& next) {
+    return intersect(next.reads, state.writes) || intersect(next.writes, state.writes) ||
+           intersect(next.writes, state.reads);
+  }
+
+  static void apply(State& state, const Accesses& done) {
+    state.reads.insert(done.reads.begin(), done.reads.end());
+    state.writes.insert(done.writes.begin(), done.writes.end());
+  }
+
+  /// Walks `body` from `state`, inserting barriers; `state` becomes that at its end.
+  void visit(std::vector<Stmt>& body, State& state) {
+    std::vector<Stmt> result;
+    for (Stmt& stmt : body) {
+      if (stmt.kind == Stmt::Kind::order) {
+        visit_order(stmt, state, result);
+        continue;
+      }
+      if (stmt.kind == Stmt::Kind::barrier) state = {};
+      if (stmt.kind != Stmt::Kind::lambda) visit_statement(stmt, state, result);
+      result.push_back(std::move(stmt));
+    }
+    body = std::move(result);
+  }
+
+  void visit_order(const Stmt& stmt, State& state, std::vector<Stmt>& result) {
+    if (stmt.op == "release") {
+      state.released.insert(stmt.params.begin(), stmt.params.end());
+      return;
+    }
+    const bool stale =
+        std::any_of(stmt.params.begin(), stmt.params.end(),
+                    [&](const std::string& r) { return state.released.contains(r); });
+    if (stmt.op == "acquire" && !stale) return;
+    result.push_back(barrier(stmt.op == "wait"
+                                 ? stale ? "these tiles are there, and nobody still reads the "
+                                           "stage refilled next"
+                                         : "these tiles are there for every thread"
+                                 : "nobody still reads the tiles about to be replaced"));
+    state = {};
+  }
+
+  void visit_statement(Stmt& stmt, State& state, std::vector<Stmt>& result) {
+    if (stmt.uniform && stmt.kind == Stmt::Kind::loop) {
+      visit_loop(stmt, state);
+      return;
+    }
+    if (stmt.uniform && stmt.kind == Stmt::Kind::branch) {
+      State other = state;
+      visit(stmt.body, state);
+      visit(stmt.otherwise, other);
+      state.merge(other);
+      return;
+    }
+    Accesses next;
+    scan(stmt, next);
+    if (conflicts(state, next)) {
+      result.push_back(barrier(why(state, next)));
+      state = {};
+    }
+    apply(state, next);
+  }
+
+  static std::string why(const State& state, const Accesses& next) {
+    for (const std::string& buffer : next.reads)
+      if (state.writes.contains(buffer)) return buffer + " is complete";
+    for (const std::string& buffer : next.writes)
+      if (state.reads.contains(buffer) || state.writes.contains(buffer))
+        return "everybody is done with " + buffer;
+    return "";
+  }
+
+  /// The state at the loop's head is what comes before it or what an iteration leaves behind.
+  void visit_loop(Stmt& stmt, State& state) {
+    State head = state;
+    for (;;) {
+      State end = head;
+      std::vector<Stmt> trial = stmt.body;
+      visit(trial, end);
+      State next = head;
+      next.merge(end);
+      if (next == head) break;
+      head = next;
+    }
+    State end = head;
+    visit(stmt.body, end);
+    state.merge(end);
+  }
+
+  Kernel& kernel_;
+  std::unordered_set<std::string> rings_;
+  std::unordered_map<std::string, std::string> tensors_;
+};
+
+}  // namespace
+
+void synchronize(Kernel& kernel) { Synchronizer(kernel).run(); }
+
+}  // namespace tilewright::codegen
