@@ -274,7 +274,7 @@ void KernelHandle::State::prepare_gpu(Specialization& made, const LaunchOptions&
 
 void KernelHandle::State::load(Specialization& made, const CompiledKernel& compiled) const {
   made.executable = std::make_unique<const runtime::Executable>(
-      compiled.plan(), compiled.binaries(), param_names(*made.traced.fn), made.device.index);
+      compiled.plan(), compiled.binaries(), parameters(*made.traced.fn), made.device.index);
   made.compiled = std::make_shared<const CompiledKernel>(compiled);
 }
 

@@ -94,11 +94,11 @@ Traced with_result_specs(const Traced& traced, std::span<const TensorSpec> resul
   return examine(std::move(fresh));
 }
 
-std::vector<runtime::ParamName> param_names(const ir::Function& fn) {
-  std::vector<runtime::ParamName> names;
+std::vector<runtime::Parameter> parameters(const ir::Function& fn) {
+  std::vector<runtime::Parameter> result;
   for (const ir::Param& param : fn.params)
-    names.push_back({param.name, param.value->type.dtype, param.is_tensor()});
-  return names;
+    result.push_back({param.value->type.dtype, param.is_tensor()});
+  return result;
 }
 
 void run_specialization(const Specialization& specialization, const LaunchOptions& options,

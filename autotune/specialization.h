@@ -47,7 +47,7 @@ struct Specialization {
 };
 
 /// The parameters as Executable needs them.
-std::vector<runtime::ParamName> param_names(const ir::Function& fn);
+std::vector<runtime::Parameter> parameters(const ir::Function& fn);
 
 /// Launches a specialization; `launch` holds arguments, then results. Raises workspace_needed
 /// unless `allocate_workspace`, argument_host_memory, argument_other_gpu, cuda_call, or what the

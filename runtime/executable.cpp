@@ -29,6 +29,14 @@ int64_t integer_of(uint64_t bits, DType dtype) {
   }
 }
 
+// The function parameter that the plan calls `name`: printed names may differ from the user's.
+int source_of(const codegen::Plan& plan, const std::string& name) {
+  for (const codegen::Step& step : plan.steps)
+    for (const codegen::KernelParam& param : step.kernel.params)
+      if (param.name == name) return param.source;
+  throw InternalError("plan " + plan.name + " has a buffer '" + name + "' that no kernel takes");
+}
+
 // Parameters of a launch that need no heap; kernels with more use one.
 constexpr size_t kInlineParams = 64;
 
@@ -54,7 +62,7 @@ class Scratch {
 
 Executable::Executable(const codegen::Plan& plan,
                        std::span<const std::shared_ptr<const CompiledCuda>> binaries,
-                       std::vector<ParamName> params, int device)
+                       std::vector<Parameter> params, int device)
     : name_(plan.name), params_(std::move(params)), device_(device) {
   for (const codegen::Buffer& buffer : plan.buffers)
     if (buffer.role == codegen::Buffer::Role::workspace) workspace_.push_back(amount(buffer.bytes));
@@ -98,11 +106,7 @@ Executable::Amount Executable::amount(const codegen::ExprRef& expression) const 
 
 int Executable::source_of_buffer(const codegen::Plan& plan, int buffer) const {
   const codegen::Buffer& wanted = plan.buffers.at(static_cast<size_t>(buffer));
-  if (wanted.role == codegen::Buffer::Role::parameter) {
-    for (size_t i = 0; i < params_.size(); ++i)
-      if (params_[i].name == wanted.name) return static_cast<int>(i);
-    return buffer;
-  }
+  if (wanted.role == codegen::Buffer::Role::parameter) return source_of(plan, wanted.name);
   int number = static_cast<int>(params_.size());
   for (int i = 0; i < buffer; ++i)
     number += plan.buffers[static_cast<size_t>(i)].role == codegen::Buffer::Role::workspace;
@@ -112,9 +116,10 @@ int Executable::source_of_buffer(const codegen::Plan& plan, int buffer) const {
 int64_t Executable::evaluate(const Amount& amount, std::span<const ParamValue> values) const {
   if (amount.expression == nullptr) return amount.value;
   return codegen::evaluate(*amount.expression, [&](const std::string& name) {
-    for (size_t i = 0; i < params_.size(); ++i)
-      if (!params_[i].tensor && params_[i].name == name)
-        return integer_of(values[i].bits, params_[i].dtype);
+    for (const auto& [scalar, source] : scalars_)
+      if (scalar == name)
+        return integer_of(values[static_cast<size_t>(source)].bits,
+                          params_[static_cast<size_t>(source)].dtype);
     throw InternalError("a size of plan " + name_ + " depends on '" + name +
                         "', which is no scalar parameter");
   });

@@ -20,9 +20,8 @@ struct ParamValue {
   uint64_t bits = 0;
 };
 
-/// What the plan's steps know parameters by, in the function's order.
-struct ParamName {
-  std::string name;
+/// A parameter of the function, in its order.
+struct Parameter {
   DType dtype = DType::f32;
   bool tensor = true;
 };
@@ -31,11 +30,10 @@ struct ParamName {
 class Executable {
  public:
   /// Loads the plan's kernels on the device; `binaries` has one entry for each kernel step, in
-  /// order. Parameter buffers of the plan come in the order of `params`, or are found by name where
-  /// the plan lists fewer. Raises the errors of Module.
+  /// order. Raises the errors of Module.
   Executable(const codegen::Plan& plan,
              std::span<const std::shared_ptr<const CompiledCuda>> binaries,
-             std::vector<ParamName> params, int device);
+             std::vector<Parameter> params, int device);
 
   /// Workspace for these arguments, bytes; each buffer starts at a multiple of 256.
   int64_t workspace_bytes(std::span<const ParamValue> values) const;
@@ -78,7 +76,8 @@ class Executable {
            std::span<const ParamValue> params, CUstream_st* stream) const;
 
   std::string name_;
-  std::vector<ParamName> params_;
+  std::vector<Parameter> params_;
+  std::vector<std::pair<std::string, int>> scalars_;  // as expressions name them; sources
   int device_ = 0;
   std::vector<Module> modules_;
   std::vector<Step> steps_;
