@@ -59,8 +59,7 @@ std::optional<std::string> find_disassembler() {
   return std::nullopt;
 }
 
-std::string disassemble(const std::string& cubin) {
-  const std::optional<std::string> command = find_disassembler();
+std::string disassemble(const std::string& cubin, const std::optional<std::string>& command) {
   if (!command) raise(ErrorId::missing_disassembler, {}, kDisassemblerHint);
   const TemporaryFile file(cubin);
   FILE* pipe = ::popen(fmt::format("{} '{}' 2>&1", *command, file.path()).c_str(), "r");

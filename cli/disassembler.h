@@ -15,7 +15,9 @@ inline constexpr const char* kDisassemblerHint =
     "install a CUDA toolkit, or 'pip install nvidia-cuda-nvdisasm' and put its nvidia/cu13/bin on "
     "the PATH";
 
-/// SASS of a cubin. Raises missing_disassembler, or disassembler_failed with its output.
-std::string disassemble(const std::string& cubin);
+/// SASS of a cubin by that command. Raises missing_disassembler, or disassembler_failed with its
+/// output.
+std::string disassemble(const std::string& cubin,
+                        const std::optional<std::string>& command = find_disassembler());
 
 }  // namespace tilewright::cli
