@@ -126,6 +126,7 @@ void declare_carried(Lowering& lowering, const std::vector<const Value*>& carrie
   for (size_t i = 0; i < carried.size(); ++i) {
     if (carried[i]->type.is_tile()) {
       const bool zero = is_zero_fill(lowering, inits[i]);
+      if (inits[i]->def != nullptr) lowering.at_source(*inits[i]->def);
       if (carried[i]->name.empty())
         const_cast<Value*>(carried[i])->name = name_of(inits[i], "carried");
       declare_tile(lowering, carried[i], zero);
@@ -203,8 +204,8 @@ void lower_loop(Lowering& lowering, const Op& op) {
   const ir::LoopView view(op);
   const int64_t axis = op.integers(AttrKey::axes).at(0);
   const int64_t block = lowering.fn.axes[axis].block;
-  lowering.at_source(op);
   declare_carried(lowering, view.carried, view.inits);
+  lowering.at_source(op);
   const Value* slice = view.slices[0];
   const std::string position = lowering.names.unique(axis_name(lowering, axis));
   const ExprRef begin = scalar_value(lowering, view.begins[0]);

@@ -85,6 +85,7 @@ std::string define_step(PipelinedLoop& loop, const std::string& hint, bool needs
     parts();
   });
   lowering.emit(lambda(function, {"int " + argument}, std::move(body)));
+  lowering.last_source = {};  // the body proper shows its lines again
   return function;
 }
 
@@ -151,9 +152,10 @@ std::vector<Stmt> emit_body(PipelinedLoop& loop, const std::string& load,
 }  // namespace
 
 void lower_pipelined_loop(Lowering& lowering, const Op& op) {
+  const ir::LoopView view(op);
+  declare_carried(lowering, view.carried, view.inits);
   lowering.at_source(op);
   PipelinedLoop loop = inspect(lowering, op);
-  declare_carried(lowering, loop.view.carried, loop.view.inits);
   std::string load, store;
   std::vector<std::string> prologue;
   if (loop.async) {

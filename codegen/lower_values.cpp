@@ -169,7 +169,9 @@ ExprRef constant_value(const Op& op) {
   const ir::Attr& value = *op.find(AttrKey::value);
   const DType dtype = op.result()->type.dtype;
   if (const auto* number = std::get_if<double>(&value)) return constant_expr(*number, dtype);
-  return constant_expr(std::get<int64_t>(value), dtype);
+  const int64_t number = std::get<int64_t>(value);
+  const bool index = dtype == DType::i64 && number == static_cast<int32_t>(number);
+  return index ? integer(number) : constant_expr(number, dtype);
 }
 
 /// The position of an element along a slice or iota.

@@ -67,7 +67,7 @@ bool mask_reduce(ir::Rewriter& rewriter, const Op& op) {
 bool mask_dot(ir::Rewriter& rewriter, const Op& op) {
   ir::Builder& builder = rewriter.builder();
   const Value* operands[2] = {rewriter(op.operand(0)), rewriter(op.operand(1))};
-  if (!op.integers(AttrKey::guard).empty()) {
+  if (!op.has(AttrKey::guard)) {
     const Value* slice = slice_of(rewriter, op, op.operand(0)->type.shape[1]);
     for (int i = 0; i < 2; ++i)
       if (!zero_past_limit(op.operand(i)))
