@@ -286,7 +286,7 @@ const Value* simplify_cast(Maker& make, const Candidate& op) {
   const DType to = op.type.dtype;
   if (x->type.dtype == to) return x;
   const Op* inner = made_by(x, OpKind::cast);
-  if (inner == nullptr) return nullptr;
+  if (inner == nullptr || !x->type.is_value()) return nullptr;
   const Value* origin = inner->operand(0);
   if (!skips_middle(origin->type.dtype, x->type.dtype, to)) return nullptr;
   return make.cast(origin, to);

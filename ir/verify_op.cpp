@@ -83,13 +83,15 @@ constexpr OperandRule kOperandRules[] = {
 };
 
 constexpr OperandRule kValueRule = {"", is_value, "a tile or a scalar"};
-// A transposed or otherwise rearranged read is one from shared memory once place has put it there.
+// What is transposed or converted on the way to a dot is a view of shared memory once place has put
+// it there.
 constexpr OperandRule kReadRule = {"", is_value_or_shared, "a tile"};
 
 const OperandRule& rule_for(OpKind kind, std::string_view operand) {
   for (const OperandRule& rule : kOperandRules)
     if (rule.name == operand) return rule;
-  return kind == OpKind::permute || kind == OpKind::convert ? kReadRule : kValueRule;
+  const bool views = kind == OpKind::permute || kind == OpKind::convert || kind == OpKind::cast;
+  return views ? kReadRule : kValueRule;
 }
 
 std::string operands_fault(const Op& op) {
@@ -256,8 +258,10 @@ std::string given_type_fault(const Op& op, const Type& type) {
     if (!type.is_scalar()) return "is a scalar";
     return is_real == is_float(type.dtype) ? "" : "value and dtype do not agree";
   }
-  if (op.kind == OpKind::cast)
-    return type.is_value() && type.shape == op.operand(0)->type.shape ? "" : "changes the shape";
+  if (op.kind == OpKind::cast) {
+    const Type& from = op.operand(0)->type;
+    return type.kind == from.kind && type.shape == from.shape ? "" : "changes the shape";
+  }
   if (type == Type::ring(type.dtype, op.shape(AttrKey::shape),
                          static_cast<int>(op.integer(AttrKey::stages))))
     return "";

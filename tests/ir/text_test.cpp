@@ -255,7 +255,7 @@ INSTANTIATE_TEST_SUITE_P(Regions, BadTextTest, ::testing::ValuesIn(kBadRegions))
 
 TEST(Text, DeepNestingIsRefusedNotOverflowed) {
   std::string text = "func @f(%c: bool) {";
-  for (int i = 0; i < 100000; ++i) text += " if_else %c {";
+  for (int i = 0; i < 40000; ++i) text += " if_else %c {";
   expect_error(ErrorId::parse_ir, 0, "nested too deeply", [&] { parse(text); });
 }
 
@@ -264,7 +264,7 @@ TEST(Text, DamagedTextNeverCrashesTheParser) {
   std::mt19937 random(7);
   int refused = 0;
   for (std::string_view sample : {testing::kProduct, testing::kPipelined, testing::kMixed}) {
-    for (int i = 0; i < 1000; ++i) {
+    for (int i = 0; i < 400; ++i) {
       std::string text(sample);
       for (int edit = random() % 3; edit >= 0; --edit) {
         const size_t at = random() % text.size(), from = random() % text.size();
@@ -283,7 +283,7 @@ TEST(Text, DamagedTextNeverCrashesTheParser) {
       }
     }
   }
-  EXPECT_GT(refused, 1300);
+  EXPECT_GT(refused, 500);
 }
 
 }  // namespace

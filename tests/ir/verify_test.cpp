@@ -166,9 +166,15 @@ TEST(Verify, RingProtocol) {
       rings("%s = ring_acquire %r\ncopy %s, %x, %all\nring_commit %r\n"
             "ring_wait %r {pending=0}\n%q = ring_read %r\nring_release %r"));
   EXPECT_NO_THROW(rings("%s = ring_acquire %r\nstage %s, %t\nring_commit %r"));
+  const std::string read =
+      "%s = ring_acquire %r\nstage %s, %t\nring_commit %r\n"
+      "ring_wait %r {pending=0}\n%q = ring_read %r\nring_release %r\n";
+  EXPECT_NO_THROW(rings(read + "%h = cast %q : shared<f16[8]>\n%p = permute %h {dims=[0]}"));
   const auto refused = [](const std::string& body, std::string_view message) {
     expect_error(ErrorId::parse_ir, 0, message, [&] { rings(body); });
   };
+  refused(read + "%h = cast %q : f16[8]", "cast: changes the shape");
+  refused(read + "%h = unary neg %q", "operand x must be a tile or a scalar");
   refused("%s = ring_acquire %r\nring_commit %r", "ring_acquire: the slot is never filled");
   refused("%s = ring_acquire %r\nstage %s, %t", "ring_acquire: no commit follows");
   refused("ring_commit %r", "ring_commit: no acquire precedes");
