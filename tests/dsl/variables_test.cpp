@@ -30,7 +30,27 @@ TEST(Variables, ANestOfLoopsCarriesWhatItAssigns) {
                 c[r, 0] = acc;
               }
             }),
-            R"()");
+            R"(%5 = constant 0 : i64
+%6 = load %0, %4, %5 : f32[B0]
+%7 = constant 0 : i64
+%8 = constant 32 : i64
+%9 = tile_loop (%7) (%8) (%6) {axes=[1], parallel=0} : f32[B0] (%10: slice<B1>, %11: f32[B0]) {
+  %12 = constant 0 : i64
+  %13 = constant 4 : i64
+  %14, %15 = tile_loop (%12) (%13) (%11, %11) {axes=[2], parallel=0} : f32[B0], f32[B0] (%16: slice<B2>, %17: f32[B0], %18: f32[B0]) {
+    %19 = slice_begin %16 : i64
+    %20 = load %0, %4, %19 : f32[B0]
+    %21 = binary add %18, %20 : f32[B0]
+    %22 = binary mul %17, %21 : f32[B0]
+    yield %22, %21
+  }
+  %23 = binary add %14, %15 : f32[B0]
+  yield %23
+}
+%24 = constant 0 : i64
+store %1, %9, %4, %24
+yield
+)");
 }
 
 TEST(Variables, ACopyIsASnapshot) {
@@ -44,7 +64,19 @@ TEST(Variables, ACopyIsASnapshot) {
                 }
               }
             }),
-            R"()");
+            R"(%5 = constant 0 : i64
+%6 = load %0, %4, %5 : f32[B0]
+%7 = constant 0 : i64
+%8 = constant 32 : i64
+%9 = tile_loop (%7) (%8) (%6) {axes=[1], parallel=0} : f32[B0] (%10: slice<B1>, %11: f32[B0]) {
+  %12 = slice_begin %10 : i64
+  %13 = load %0, %4, %12 : f32[B0]
+  store %1, %11, %4, %12
+  %14 = binary add %11, %13 : f32[B0]
+  yield %14
+}
+yield
+)");
 }
 
 TEST(Variables, SwappedByHand) {
@@ -59,7 +91,19 @@ TEST(Variables, SwappedByHand) {
                 c[r, 0] = x;
               }
             }),
-            R"()");
+            R"(%5 = constant 0 : i64
+%6 = load %0, %4, %5 : f32[B0]
+%7 = constant 1 : i64
+%8 = load %0, %4, %7 : f32[B0]
+%9 = constant 0 : i64
+%10 = constant 32 : i64
+%11, %12 = tile_loop (%9) (%10) (%6, %8) {axes=[1], parallel=0} : f32[B0], f32[B0] (%13: slice<B1>, %14: f32[B0], %15: f32[B0]) {
+  yield %15, %14
+}
+%16 = constant 0 : i64
+store %1, %11, %4, %16
+yield
+)");
 }
 
 TEST(Variables, SwappedByTheLibrary) {
@@ -70,7 +114,19 @@ TEST(Variables, SwappedByTheLibrary) {
       c[r, 0] = x;
     }
   });
-  EXPECT_EQ(swapped, R"()");
+  EXPECT_EQ(swapped, R"(%5 = constant 0 : i64
+%6 = load %0, %4, %5 : f32[B0]
+%7 = constant 1 : i64
+%8 = load %0, %4, %7 : f32[B0]
+%9 = constant 0 : i64
+%10 = constant 32 : i64
+%11, %12 = tile_loop (%9) (%10) (%6, %8) {axes=[1], parallel=0} : f32[B0], f32[B0] (%13: slice<B1>, %14: f32[B0], %15: f32[B0]) {
+  yield %15, %14
+}
+%16 = constant 0 : i64
+store %1, %11, %4, %16
+yield
+)");
 }
 
 TEST(Variables, ANamedReferenceIsRebound) {
@@ -92,7 +148,27 @@ TEST(Variables, ANamedReferenceIsRebound) {
                 c[r, 3] = y;
               }
             }),
-            R"()");
+            R"(%5 = constant 2 : i64
+%6 = load %0, %4, %5 : f32[B0]
+%7 = constant 1 : i64
+%8 = load %0, %4, %7 : f32[B0]
+%9 = constant 3.0 : f32
+%10 = broadcast %9 {shape=[B0], dims=[]} : f32[B0]
+%11 = binary add %6, %10 : f32[B0]
+%12 = constant 0 : i64
+store %1, %11, %4, %12
+%13 = constant 1 : i64
+%14 = load %1, %4, %13 : f32[B0]
+%15 = binary add %14, %8 : f32[B0]
+store %1, %15, %4, %13
+%16 = constant 2 : i64
+store %1, %8, %4, %16
+%17 = constant 5.0 : f32
+%18 = broadcast %17 {shape=[B0], dims=[]} : f32[B0]
+%19 = constant 3 : i64
+store %1, %18, %4, %19
+yield
+)");
 }
 
 TEST(Variables, ALoadSeesTheStoresBeforeIt) {
@@ -104,7 +180,21 @@ TEST(Variables, ALoadSeesTheStoresBeforeIt) {
                 c[r, 1] = a[r, 0];
               }
             }),
-            R"()");
+            R"(%5 = constant 0 : i64
+%6 = load %0, %4, %5 : f32[B0]
+%7 = constant 1.0 : f32
+%8 = broadcast %7 {shape=[B0], dims=[]} : f32[B0]
+%9 = binary add %6, %8 : f32[B0]
+%10 = constant 0 : i64
+store %0, %9, %4, %10
+%11 = constant 0 : i64
+store %1, %6, %4, %11
+%12 = constant 0 : i64
+%13 = load %0, %4, %12 : f32[B0]
+%14 = constant 1 : i64
+store %1, %13, %4, %14
+yield
+)");
 }
 
 TEST(Variables, AssignedFirstInALoopThatRuns) {
@@ -115,7 +205,19 @@ TEST(Variables, AssignedFirstInALoopThatRuns) {
                 c[r, 0] = last;
               }
             }),
-            R"()");
+            R"(%5 = constant 0 : i64
+%6 = constant 32 : i64
+%7 = constant 0.0 : f32
+%8 = broadcast %7 {shape=[B0], dims=[]} : f32[B0]
+%9 = tile_loop (%5) (%6) (%8) {axes=[1], parallel=0} : f32[B0] (%10: slice<B1>, %11: f32[B0]) {
+  %12 = slice_begin %10 : i64
+  %13 = load %0, %4, %12 : f32[B0]
+  yield %13
+}
+%14 = constant 0 : i64
+store %1, %9, %4, %14
+yield
+)");
 }
 
 TEST(Variables, ATemporaryDeclaredOutsideIsNotCarried) {
@@ -144,7 +246,26 @@ TEST(Variables, AnArrayOfTilesIsCarried) {
                 for (int i : tw::static_range(2)) c[r, i] = v[i];
               }
             }),
-            R"()");
+            R"(%5 = constant 0 : i64
+%6 = load %0, %4, %5 : f32[B0]
+%7 = constant 1 : i64
+%8 = load %0, %4, %7 : f32[B0]
+%9 = constant 0 : i64
+%10 = constant 32 : i64
+%11, %12 = tile_loop (%9) (%10) (%6, %8) {axes=[1], parallel=0} : f32[B0], f32[B0] (%13: slice<B1>, %14: f32[B0], %15: f32[B0]) {
+  %16 = slice_begin %13 : i64
+  %17 = load %0, %4, %16 : f32[B0]
+  %18 = load %0, %4, %16 : f32[B0]
+  %19 = binary add %14, %17 : f32[B0]
+  %20 = binary add %15, %18 : f32[B0]
+  yield %19, %20
+}
+%21 = constant 0 : i64
+store %1, %11, %4, %21
+%22 = constant 1 : i64
+store %1, %12, %4, %22
+yield
+)");
 }
 
 TEST(Variables, TheSecondOfTwoLoopsLeavesTheFirstsResult) {
@@ -181,7 +302,27 @@ TEST(Variables, BranchesMerge) {
                 c[r, 0] = x + y;
               }
             }),
-            R"()");
+            R"(%5 = constant 0 : i64
+%6 = load %0, %4, %5 : f32[B0]
+%7 = slice_begin %4 : i64
+%8 = constant 0 : i64
+%9 = compare gt %7, %8 : bool
+%10, %11 = if_else %9 : f32[B0], f32[B0] {
+  %12 = constant 2.0 : f32
+  %13 = broadcast %12 {shape=[B0], dims=[]} : f32[B0]
+  %14 = binary mul %6, %13 : f32[B0]
+  yield %14, %14
+} {
+  %15 = constant 1.0 : f32
+  %16 = broadcast %15 {shape=[B0], dims=[]} : f32[B0]
+  %17 = binary add %6, %16 : f32[B0]
+  yield %6, %17
+}
+%18 = binary add %10, %11 : f32[B0]
+%19 = constant 0 : i64
+store %1, %18, %4, %19
+yield
+)");
 }
 
 TEST(Variables, ABranchWithoutElseKeepsTheValueBefore) {
