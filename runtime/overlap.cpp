@@ -1,7 +1,9 @@
 // Which elements of two views are the same memory.
 #include <algorithm>
 #include <array>
-#include <cstdlib>
+#include <functional>
+#include <span>
+#include <utility>
 
 #include "tilewright/runtime/view.h"
 
@@ -16,18 +18,26 @@ struct Term {
 
 struct Terms {
   std::array<Term, TensorView::max_rank> terms;
-  int count = 0;
+  size_t count = 0;
   int budget = 4096;  // steps before giving up
 };
+
+// For a handful of items (std::sort makes g++ 12 see accesses past a short array's end).
+template <class Item, class Before>
+void insertion_sort(std::span<Item> items, Before before) {
+  for (size_t i = 1; i < items.size(); ++i)
+    for (size_t j = i; j > 0 && before(items[j], items[j - 1]); --j)
+      std::swap(items[j], items[j - 1]);
+}
 
 int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
 // Exact unless the budget runs out, which counts as "yes". Terms are sorted, widest stride first.
-bool solvable(Terms& problem, int first, int64_t delta) {
+bool solvable(Terms& problem, size_t first, int64_t delta) {
   if (first == problem.count) return delta == 0;
   if (--problem.budget < 0) return true;
   int64_t low = 0, high = 0;  // what the later terms can add up to
-  for (int i = first + 1; i < problem.count; ++i) {
+  for (size_t i = first + 1; i < problem.count; ++i) {
     low += problem.terms[i].low * problem.terms[i].stride;
     high += problem.terms[i].high * problem.terms[i].stride;
   }
@@ -58,8 +68,8 @@ bool difference_terms(const TensorView& a, const TensorView& b, Terms& problem) 
     if (stride == 0) continue;  // contributes nothing to the address
     problem.terms[problem.count++] = {stride, 1 - b.size(d), a.size(d) - 1};
   }
-  std::sort(problem.terms.begin(), problem.terms.begin() + problem.count,
-            [](const Term& x, const Term& y) { return x.stride > y.stride; });
+  insertion_sort(std::span(problem.terms).first(problem.count),
+                 [](const Term& x, const Term& y) { return x.stride > y.stride; });
   return true;
 }
 
@@ -90,12 +100,12 @@ Overlap overlap(const TensorView& a, const TensorView& b) {
 bool overlaps_itself(const TensorView& view) {
   if (view.empty()) return false;
   std::array<std::pair<int64_t, int64_t>, TensorView::max_rank> dims;  // stride, size
-  int count = 0;
+  size_t count = 0;
   for (int d = 0; d < view.rank(); ++d)
     if (view.size(d) > 1) dims[count++] = {view.stride(d), view.size(d)};
-  std::sort(dims.begin(), dims.begin() + count);
+  insertion_sort(std::span(dims).first(count), std::less<>());
   int64_t reach = 0;  // largest offset of the dimensions seen so far
-  for (int i = 0; i < count; ++i) {
+  for (size_t i = 0; i < count; ++i) {
     if (dims[i].first <= reach) return true;
     reach += dims[i].first * (dims[i].second - 1);
   }

@@ -1,6 +1,7 @@
 // Missing and unfit libraries: what a user is told.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <iostream>
