@@ -1,4 +1,5 @@
 #include "tilewright/autotune/specialization.h"
+#include "tilewright/ir/form_fma.h"
 
 #include <algorithm>
 #include <bit>
@@ -65,6 +66,8 @@ void Traced::order(std::span<const runtime::Argument> launch,
 }
 
 Traced examine(ir::Function fn) {
+  // Contraction is part of a kernel's meaning: the interpreter and generated code round alike.
+  fn = ir::form_fma(fn);
   Traced traced;
   for (const int result : fn.results) {
     const ir::Param& param = fn.params.at(static_cast<size_t>(result));

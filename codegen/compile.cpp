@@ -19,7 +19,6 @@
 #include "tilewright/ir/cse.h"
 #include "tilewright/ir/dce.h"
 #include "tilewright/ir/error.h"
-#include "tilewright/ir/form_fma.h"
 #include "tilewright/ir/hash.h"
 #include "tilewright/ir/print.h"
 #include "tilewright/ir/simplify.h"
@@ -52,7 +51,6 @@ std::vector<TilePass> tile_passes(const Config& config, const std::vector<bool>&
       {"specialize", [&](const ir::Function& fn) { return specialize(fn, config); }},
       {"mask_edges", mask_edges},
       {"simplify", ir::simplify},
-      {"form_fma", ir::form_fma},
       {"cse", ir::eliminate_common_subexpressions},
       {"schedule", [&](const ir::Function& fn) { return schedule(fn, config); }},
       {"place", place},

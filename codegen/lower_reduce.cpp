@@ -37,11 +37,6 @@ struct Reduction {
   }
 };
 
-ExprRef identity_constant(ir::Fn fn, DType dtype) {
-  if (is_float(dtype)) return constant_expr(ir::identity_of(fn), dtype);
-  return constant_expr(ir::integer_identity(fn, dtype), dtype);
-}
-
 /// Splits a loop nest: kept axes outside, reduced ones inside.
 void thread_part(Reduction& r) {
   const auto extents = r.lowering.extents(r.x);
@@ -52,7 +47,7 @@ void thread_part(Reduction& r) {
       ExprRef value = element_value(r.lowering, r.x, index);
       const auto at = coordinates(r.lowering, r.from, r.x->type.shape, index);
       if (ExprRef inside = overhang_guard(r.from, extents, at))
-        value = conditional(inside, value, identity_constant(r.op.fn(), r.dtype()));
+        value = conditional(inside, value, identity_expr(r.op.fn(), r.dtype()));
       r.lowering.emit(assign(r.element(kept), r.combine(r.element(kept), value)));
       return;
     }
@@ -64,7 +59,7 @@ void thread_part(Reduction& r) {
   std::function<void(int)> over_kept = [&](int axis) {
     while (axis < r.from.rank && r.reduced(axis)) ++axis;
     if (axis == r.from.rank) {
-      r.lowering.emit(assign(r.element(kept), identity_constant(r.op.fn(), r.dtype())));
+      r.lowering.emit(assign(r.element(kept), identity_expr(r.op.fn(), r.dtype())));
       over_reduced(0);
       return;
     }
@@ -189,6 +184,21 @@ void warp_part(Reduction& r) {
     std::vector<Stmt> body = {assign(r.element(kept), r.combine(r.element(kept), other))};
     r.lowering.emit(loop(warp, integer(1), integer(part.count), integer(1), true, std::move(body)));
   });
+}
+
+/// The user's name for the result, also when it was given to a view of it (keep_dims); else what it
+/// is: "sum", "max_value".
+std::string result_name(const Lowering& lowering, const Op& op) {
+  const Value* result = op.result();
+  if (!result->name.empty()) return result->name;
+  std::string found;
+  for (const Op* user : op.parent->ops) {
+    const bool views = user->results.size() == 1 && is_inlined(lowering, user->result()) &&
+                       user->kind == ir::OpKind::broadcast && user->operand(0) == result;
+    if (views && found.empty()) found = user->result()->name;
+  }
+  if (!found.empty()) return found;
+  return op.fn() == ir::Fn::add ? "sum" : std::string(ir::info(op.fn()).name) + "_value";
 }
 
 }  // namespace
