@@ -116,13 +116,20 @@ std::string_view lambda_parameters(std::string_view text) {
   return {};
 }
 
+/// Whether a statement ends with this line: not where a braced list opens.
+bool ends_statement(std::string_view code) {
+  if (code.empty() || code.front() == '#') return true;
+  const char last = code.back();
+  if (last != '{') return last == ';' || last == '}' || last == ':';
+  const std::string_view before = trim(code.substr(0, code.size() - 1));
+  return before.empty() || std::string_view("=(,").find(before.back()) == std::string_view::npos;
+}
+
 }  // namespace
 
 Loc statement_of(Loc loc) {
   for (int back = 0; back < kStatementLines && loc.line > 1; ++back) {
-    const std::string before = code_of({loc.file, loc.line - 1});
-    constexpr std::string_view ends = ";{}:#";
-    if (before.empty() || ends.find(before.back()) != ends.npos || before.front() == '#') break;
+    if (ends_statement(code_of({loc.file, loc.line - 1}))) break;
     --loc.line;
   }
   return loc;

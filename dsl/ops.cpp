@@ -88,16 +88,36 @@ Tile operator<=(const Operand& x, const Operand& y) { return compare(Fn::le, x, 
 Tile operator>(const Operand& x, const Operand& y) { return compare(Fn::gt, x, y, loc_of(x, y)); }
 Tile operator>=(const Operand& x, const Operand& y) { return compare(Fn::ge, x, y, loc_of(x, y)); }
 
-Tile operator&&(const Operand& x, const Operand& y) {
-  return logical("&&", Fn::bit_and, x, y, loc_of(x, y));
+namespace {
+
+Loc last_loc() {
+  const dsl::Trace* trace = dsl::Trace::active();
+  return trace == nullptr ? Loc{} : trace->last_loc();
 }
-Tile operator||(const Operand& x, const Operand& y) {
-  return logical("||", Fn::bit_or, x, y, loc_of(x, y));
+Operand operand(const Tile& x) { return {x, last_loc()}; }
+const Operand& operand(const Operand& x) { return x; }
+
+template <class X, class Y>
+Tile both(const X& x, const Y& y) {
+  return logical("&&", Fn::bit_and, operand(x), operand(y), last_loc());
 }
-Tile operator!(const Operand& x) {
-  const DType dtype = dsl::common_dtype("!", {&x}, x.loc());
-  dsl::expect_bool("!", dtype, x.loc());
-  return unary(Fn::bit_not, x, x.loc());
+template <class X, class Y>
+Tile either(const X& x, const Y& y) {
+  return logical("||", Fn::bit_or, operand(x), operand(y), last_loc());
+}
+
+}  // namespace
+
+Tile operator&&(const Tile& x, const Tile& y) { return both(x, y); }
+Tile operator&&(const Tile& x, const Operand& y) { return both(x, y); }
+Tile operator&&(const Operand& x, const Tile& y) { return both(x, y); }
+Tile operator||(const Tile& x, const Tile& y) { return either(x, y); }
+Tile operator||(const Tile& x, const Operand& y) { return either(x, y); }
+Tile operator||(const Operand& x, const Tile& y) { return either(x, y); }
+Tile operator!(const Tile& x) {
+  const Operand value = operand(x);
+  dsl::expect_bool("!", value.value()->type.dtype, value.loc());
+  return unary(Fn::bit_not, value, value.loc());
 }
 
 Tile abs(const Operand& x, Loc loc) { return unary(Fn::abs, x, loc); }

@@ -31,9 +31,16 @@ Tile operator<=(const Operand& x, const Operand& y);
 Tile operator>(const Operand& x, const Operand& y);
 Tile operator>=(const Operand& x, const Operand& y);
 
-Tile operator&&(const Operand& x, const Operand& y);  ///< of bool; both sides are evaluated
-Tile operator||(const Operand& x, const Operand& y);
-Tile operator!(const Operand& x);
+// Of bool; both sides are evaluated. They take tiles as such, to win over C++'s own operators on a
+// tile converted to bool (which does not compile), and so cannot see their line: errors carry that
+// of the last operation before.
+Tile operator&&(const Tile& x, const Tile& y);
+Tile operator&&(const Tile& x, const Operand& y);
+Tile operator&&(const Operand& x, const Tile& y);
+Tile operator||(const Tile& x, const Tile& y);
+Tile operator||(const Tile& x, const Operand& y);
+Tile operator||(const Operand& x, const Tile& y);
+Tile operator!(const Tile& x);
 
 Tile abs(const Operand& x, Loc loc = Loc::current());
 Tile exp(const Operand& x, Loc loc = Loc::current());

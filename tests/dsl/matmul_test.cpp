@@ -22,8 +22,9 @@ TEST(Matmul, TracesAsWritten) {
     return c;
   });
   const std::vector<KernelArg> args = {tensor(bf16, {1000, 999}), tensor(bf16, {999, 1001})};
-  EXPECT_EQ(ir::print(matmul.trace(args)),
-            R"(func @matmul(%a: bf16[1000,999], %b: bf16[999,1001], %c: bf16[1000,1001] allocated) -> (%c) {
+  EXPECT_EQ(
+      ir::print(matmul.trace(args)),
+      R"(func @matmul(%a: bf16[1000,999], %b: bf16[999,1001], %c: bf16[1000,1001] allocated) -> (%c) {
   axis B0 "rows"
   axis B1 "cols"
   axis B2 "ks"

@@ -67,8 +67,8 @@ inline std::vector<const ir::Op*> sequential_loops(const ir::Function& fn) {
   return loops;
 }
 
-/// Traces a kernel of two f32[64,32] tensors, which must raise `id` with `text` at `line`, a variable
-/// that the kernel itself sets (0: no line is expected to be known).
+/// Traces a kernel of two f32[64,32] tensors, which must raise `id` with `text` at `line`, a
+/// variable that the kernel itself sets (0: no line is expected to be known).
 template <class F>
 void expect_trace_error(ErrorId id, const int& line, std::string_view text, F fn) {
   expect_error(id, 0, text, [&] {

@@ -344,13 +344,14 @@ TEST(Variables, AConditionKnownInCxxChoosesWhileTracing) {
   const auto kernel = [](tw::Tensor a, tw::Tensor c, bool twice) {
     for (auto r : tw::tile(64)) {
       tw::Tile x = a[r, 0];
-      tw::if_(twice, [&] { x = x * 2; }, [&] { x = x + 3; });
+      tw::if_(
+          twice, [&] { x = x * 2; }, [&] { x = x + 3; });
       c[r, 0] = x;
     }
   };
   for (bool twice : {true, false}) {
-    const auto fn = trace(
-        kernel, {tensor(f32, {64, 32}), tensor(f32, {64, 32}), KernelArg::constant(twice)});
+    const auto fn =
+        trace(kernel, {tensor(f32, {64, 32}), tensor(f32, {64, 32}), KernelArg::constant(twice)});
     EXPECT_EQ(count(fn, ir::OpKind::if_else), 0);
     EXPECT_EQ(only(fn, ir::OpKind::binary).fn(), twice ? ir::Fn::mul : ir::Fn::add);
   }
