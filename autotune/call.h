@@ -20,7 +20,7 @@ struct LaunchOptions {
   Stream stream = {};                 ///< GPU only
   std::vector<TensorView> out = {};   ///< one for each result that the kernel makes, in its order
   std::optional<Config> config = {};  ///< else the kernel's (set_config), else the default
-  TensorView workspace = TensorView(nullptr, DType::u8, {0}, Device::cpu());
+  TensorView workspace = {};          ///< on the GPU, contiguous; none by default
 };
 
 /// What to compile for.
@@ -79,15 +79,15 @@ class CompileArg {
   template <class T>
   requires std::is_arithmetic_v<T> ||
       (std::is_enum_v<T> && !std::is_same_v<T, DType>)CompileArg(T number)
-      : value_(KernelArg::constant(number)) {}
+      : value_(CallArg::known(number).constant) {}
   template <class S>
-  CompileArg(const Fn<S>& fn) : value_(KernelArg::callable(fn)) {}
+  CompileArg(const Fn<S>& fn) : value_(KernelArg::Callable{fn, fn.key()}) {}
 
   /// The argument as the parameter takes it; of another kind when it does not fit.
   KernelArg for_param(const ParamInfo& param) const;
 
  private:
-  std::variant<TensorSpec, DType, KernelArg> value_;
+  std::variant<TensorSpec, DType, dsl::LiteralValue, KernelArg::Callable> value_;
 };
 
 }  // namespace tilewright

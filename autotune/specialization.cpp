@@ -21,12 +21,14 @@ RunScratch& run_scratch() {
   return scratch;
 }
 
-int64_t bytes_of(const TensorView& view) { return view.elements() * size_of(view.dtype()); }
+int64_t bytes_of(const TensorView& view) {
+  return view.data() == nullptr ? 0 : view.elements() * size_of(view.dtype());
+}
 
 // The memory of .workspace, or null when it does not hold `bytes` on this device.
 void* usable_workspace(const TensorView& workspace, Device device, int64_t bytes) {
-  const bool usable = workspace.contiguous() && workspace.device() == device &&
-                      workspace.data() != nullptr && bytes_of(workspace) >= bytes;
+  const bool usable =
+      workspace.contiguous() && workspace.device() == device && bytes_of(workspace) >= bytes;
   return usable ? workspace.data() : nullptr;
 }
 

@@ -94,6 +94,7 @@ Executable::KernelLaunch Executable::load(const codegen::KernelStep& step,
         param.source >= 0 && static_cast<size_t>(param.source) < params_.size() + workspace_.size(),
         "a kernel parameter has no source");
     made.sources.push_back(param.source);
+    if (!param.tensor) scalars_.emplace_back(param.name, param.source);
   }
   return made;
 }

@@ -36,7 +36,10 @@ class LaunchPlan : public ::testing::Test {
     fake_.run = nullptr;
     seen = {};
   }
-  void TearDown() override { fake_.run = nullptr; }
+  void TearDown() override {
+    fake_.run = nullptr;
+    fake_.capturing = nullptr;
+  }
 
   // k(x, scale, n, scratch) with x, scale, n the function's parameters.
   Plan plan() const {

@@ -39,7 +39,7 @@ class KernelLaunch : public ::testing::Test {
     fake_.run = nullptr;
   }
   Array make(std::vector<int64_t> sizes, DType dtype = DType::f32) {
-    return Array::zeros(Device::cuda(0), std::move(sizes), dtype);
+    return Array(Device::cuda(0), std::move(sizes), dtype);
   }
   FakeCuda& fake_ = installed;
   Stream stream_ = Stream::create();
@@ -131,13 +131,12 @@ TEST_F(KernelLaunch, CompiledBeforeCaptureIsFound) {
 
 TEST_F(KernelLaunch, CompiledWithAliasesBeforeCaptureIsFound) {
   const auto scale = make_scale_into();
-  const Array x = make({8, 8});
+  const Array x = make({8, 8}), y = make({8, 8});
   scale.compile({x.spec(), 1.0f, x.spec()}, {.alias_groups = {{0, 2}}});
   fake_.capturing = stream_.handle();
   fake_.run = nullptr;
   scale.launch({.stream = stream_}, x, 2.0f, x);
   EXPECT_EQ(fake_.launches.size(), 1u);
-  const Array y = make({8, 8}), other = make({9, 8});
   expect_error(ErrorId::not_compiled, 0, "f32[8,8], f32, f32[8,8]",
                [&] { scale.launch({.stream = stream_}, x, 2.0f, y); });
 }

@@ -9,6 +9,9 @@
 #include <set>
 #include <utility>
 
+// The driver loads the first version of this function, cuda.h names the second.
+#undef cuEventElapsedTime
+
 using tilewright::testing::FakeCuda;
 using tilewright::testing::FakeLaunch;
 
