@@ -116,6 +116,14 @@ std::string_view lambda_parameters(std::string_view text) {
   return {};
 }
 
+/// Where the colon of a range-based for is; that of a :: does not count.
+size_t range_colon(std::string_view head) {
+  size_t colon = head.find(':');
+  while (colon != head.npos && colon + 1 < head.size() && head[colon + 1] == ':')
+    colon = head.find(':', colon + 2);
+  return colon;
+}
+
 /// Whether a statement ends with this line: not where a braced list opens.
 bool ends_statement(std::string_view code) {
   if (code.empty() || code.front() == '#') return true;
@@ -156,15 +164,11 @@ std::string declared_name(Loc loc) {
 
 std::vector<std::string> loop_names(Loc loc, size_t count) {
   const std::string code = code_of(statement_of(loc));
-  const size_t open =
-      code.find("for (") != code.npos ? code.find("for (") + 4 : code.find("for(") + 3;
   std::vector<std::string> names;
-  if (code.find("for") != code.npos && open < code.size()) {
+  const size_t open = code.find('(', std::min(code.find("for"), code.size()));
+  if (open != code.npos) {
     std::string_view head = std::string_view(code).substr(open + 1);
-    size_t colon = head.find(':');
-    while (colon != head.npos && colon + 1 < head.size() && head[colon + 1] == ':')
-      colon = head.find(':', colon + 2);
-    head = colon == head.npos ? std::string_view() : head.substr(0, colon);
+    head = head.substr(0, range_colon(head));
     const size_t bracket = head.find('[');
     names = last_words(bracket == head.npos ? head : inside(head, bracket));
   }

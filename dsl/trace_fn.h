@@ -10,9 +10,8 @@
 
 #include <any>
 #include <array>
-#include <cstring>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <tuple>
