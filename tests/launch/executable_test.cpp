@@ -145,6 +145,7 @@ TEST_F(LaunchPlan, EmptyGridsAreNotLaunched) {
 
 TEST_F(LaunchPlan, TooManyBlocksAreRefused) {
   Plan large = plan();
+  large.buffers[1].bytes = integer(64);
   large.steps[2].kernel.grid = codegen::name("n") * integer(4);
   const Executable executable = load(large);
   launch(executable, (1 << 29) - 1, workspace_);
