@@ -36,15 +36,11 @@ std::string or_problem(const Ask& ask) {
 
 void report_driver() {
   const runtime::DriverStatus& status = runtime::driver_status();
-  if (!status.loaded) {
-    missing("driver", status.problem, "install NVIDIA's driver for the GPU");
-  } else {
+  if (status.loaded)
     line("driver",
          fmt::format("{}, CUDA {}", status.library, runtime::version_text(status.version)));
-  }
-  if (status.devices == 0)
-    missing("GPU", status.usable() ? "the driver sees none" : "needs the driver",
-            "kernels run on the CPU by the interpreter until there is one");
+  if (!status.usable()) line("driver", "MISSING: " + status.problem);
+  if (status.devices == 0) line("GPU", "none: kernels run on the CPU, by the interpreter");
   for (int device = 0; device < status.devices; ++device)
     line(fmt::format("GPU cuda:{}", device), or_problem([&] {
            const runtime::DeviceInfo& info = runtime::device_info(device);
