@@ -1,5 +1,7 @@
 #include "tilewright/codegen/axis_scope.h"
 
+#include "tilewright/ir/builder.h"
+
 namespace tilewright::codegen {
 
 const ir::Value* slice_in_scope(const ir::Op& op, int axis) {
@@ -12,6 +14,12 @@ const ir::Value* slice_in_scope(const ir::Op& op, int axis) {
       if (axes[i] == axis) return region->args.at(i);
   }
   return nullptr;
+}
+
+const ir::Value* first_position(const ir::Value* index) {
+  if (index->type.kind != ir::Type::Kind::slice) return index;
+  if (index->def != nullptr) return index->def->operand(0);
+  return ir::LoopView(*index->owner->parent).begins.at(index->index);
 }
 
 }  // namespace tilewright::codegen

@@ -7,6 +7,7 @@
 #include "tilewright/codegen/header.h"
 #include "tilewright/codegen/lowering.h"
 #include "tilewright/codegen/mask_edges.h"
+#include "tilewright/codegen/passes.h"
 #include "tilewright/codegen/pipeline.h"
 #include "tilewright/codegen/place.h"
 #include "tilewright/codegen/plan.h"
@@ -26,39 +27,6 @@
 
 namespace tilewright::codegen {
 namespace {
-
-/// Parameters that the kernel stores to, and those that may overlap one of them.
-std::vector<bool> written_params(const ir::Function& fn, const LowerOptions& options) {
-  std::vector<bool> written(fn.params.size(), false);
-  ir::for_each_op(fn.body(), [&](const ir::Op& op) {
-    if (op.kind == ir::OpKind::store)
-      written.at(fn.param_of(op.operand(0)) - fn.params.data()) = true;
-  });
-  for (const auto& group : options.alias_groups)
-    if (std::any_of(group.begin(), group.end(), [&](int i) { return written.at(i); }))
-      for (int i : group) written.at(i) = true;
-  return written;
-}
-
-/// A pass from tile IR to tile IR.
-struct TilePass {
-  const char* name;
-  std::function<ir::Function(const ir::Function&)> run;
-};
-
-std::vector<TilePass> tile_passes(const Config& config, const std::vector<bool>& written) {
-  return {
-      {"specialize", [&](const ir::Function& fn) { return specialize(fn, config); }},
-      {"mask_edges", mask_edges},
-      {"simplify", ir::simplify},
-      {"cse", ir::eliminate_common_subexpressions},
-      {"schedule", [&](const ir::Function& fn) { return schedule(fn, config); }},
-      {"place", place},
-      {"dce", ir::eliminate_dead_code},
-      {"pipeline", [&](const ir::Function& fn) { return pipeline(fn, config, written); }},
-      // Afterwards: assign_layouts, lower_to_kernel, plan_shared, synchronize, print_cuda.
-  };
-}
 
 /// Prints a function after a pass that changed it, when TILEWRIGHT_DUMP asks: "all" or the names of
 /// passes, separated by commas.
@@ -106,6 +74,32 @@ std::vector<Buffer> buffers_of(const ir::Function& fn, const Kernel& kernel) {
 
 }  // namespace
 
+std::vector<bool> written_params(const ir::Function& fn, const LowerOptions& options) {
+  std::vector<bool> written(fn.params.size(), false);
+  ir::for_each_op(fn.body(), [&](const ir::Op& op) {
+    if (op.kind == ir::OpKind::store)
+      written.at(fn.param_of(op.operand(0)) - fn.params.data()) = true;
+  });
+  for (const auto& group : options.alias_groups)
+    if (std::any_of(group.begin(), group.end(), [&](int i) { return written.at(i); }))
+      for (int i : group) written.at(i) = true;
+  return written;
+}
+
+std::vector<TilePass> tile_passes(const Config& config, const std::vector<bool>& written) {
+  return {
+      {"specialize", [&](const ir::Function& fn) { return specialize(fn, config); }},
+      {"mask_edges", mask_edges},
+      {"simplify", ir::simplify},
+      {"cse", ir::eliminate_common_subexpressions},
+      {"schedule", [&](const ir::Function& fn) { return schedule(fn, config); }},
+      {"place", place},
+      {"dce", ir::eliminate_dead_code},
+      {"pipeline", [&](const ir::Function& fn) { return pipeline(fn, config, written); }},
+      // Afterwards: assign_layouts, lower_to_kernel, plan_shared, synchronize, print_cuda.
+  };
+}
+
 int64_t Plan::workspace_bytes(const std::function<int64_t(const std::string&)>& scalar) const {
   int64_t total = 0;
   for (const Buffer& buffer : buffers)
@@ -113,28 +107,36 @@ int64_t Plan::workspace_bytes(const std::function<int64_t(const std::string&)>& 
   return total;
 }
 
-Plan lower(const ir::Function& traced, const Config& config, const Target& target,
-           const LowerOptions& options) {
+Lowered lower_to_kernel_ir(const ir::Function& traced, const Config& config, const Target& target,
+                           const LowerOptions& options) {
   check_config(config, traced, target);
   const std::vector<bool> written = written_params(traced, options);
-  const ir::Function scheduled = run_tile_passes(traced, config, written);
-  const LaidOut laid_out = assign_layouts(scheduled, config);
-  ir::verify(laid_out.fn, "assign_layouts");
+  Lowered result;
+  result.laid_out = assign_layouts(run_tile_passes(traced, config, written), config);
+  ir::verify(result.laid_out.fn, "assign_layouts");
 
-  LoweredKernel lowered = lower_to_kernel(laid_out, config, target, written, options);
-  Kernel& kernel = lowered.kernel;
+  LoweredKernel lowered = lower_to_kernel(result.laid_out, config, target, written, options);
+  result.kernel = std::move(lowered.kernel);
+  result.accesses = std::move(lowered.accesses);
+  Kernel& kernel = result.kernel;
   kernel.name = symbol_of(traced, config, target, options);
   plan_shared(kernel, config, target);
   synchronize(kernel);
-  kernel.header = header_lines(traced, laid_out.fn, kernel, config, target);
+  kernel.header = header_lines(traced, result.laid_out.fn, kernel, config, target);
+  return result;
+}
 
+Plan lower(const ir::Function& traced, const Config& config, const Target& target,
+           const LowerOptions& options) {
+  Lowered lowered = lower_to_kernel_ir(traced, config, target, options);
+  const Kernel& kernel = lowered.kernel;
   Plan plan;
   plan.name = traced.name;
   plan.config = config;
   plan.target = target;
   plan.buffers = buffers_of(traced, kernel);
   plan.accesses = std::move(lowered.accesses);
-  plan.tile_ir = ir::print(laid_out.fn);
+  plan.tile_ir = ir::print(lowered.laid_out.fn);
   plan.kernel_ir = print_kernel_ir(kernel);
   Step step;
   step.kernel.symbol = kernel.name;

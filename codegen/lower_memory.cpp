@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "tilewright/codegen/axis_scope.h"
 #include "tilewright/codegen/function_exprs.h"
 #include "tilewright/codegen/lowering.h"
 #include "tilewright/codegen/prelude.h"
@@ -95,6 +96,7 @@ ExprRef tensor_position(Lowering& lowering, const Op& op, int dim, const std::ve
 ExprRef tensor_limit(Lowering& lowering, const Op& op, int dim) {
   const ir::AccessView access(op);
   const int64_t size = lowering.fn.param_of(access.tensor)->spec.sizes[dim];
+  if (!is_slice(access.indices[dim])) return integer(size);
   const ExprRef limit = lowering.limits.at(access.indices[dim]);
   if (limit->kind == Expr::Kind::integer) return integer(std::min(limit->value, size));
   return call("min", {limit, integer(size)});
@@ -103,9 +105,13 @@ ExprRef tensor_limit(Lowering& lowering, const Op& op, int dim) {
 ExprRef access_guard(Lowering& lowering, const Op& op, const std::vector<ExprRef>& at, int skip) {
   const ir::AccessView access(op);
   ExprRef guard;
-  for (int d = 0; d < static_cast<int>(access.indices.size()); ++d)
-    if (d != skip && guards(op, d))
-      guard = and_also(guard, tensor_position(lowering, op, d, at) < tensor_limit(lowering, op, d));
+  for (int d = 0; d < static_cast<int>(access.indices.size()); ++d) {
+    if (!guards(op, d)) continue;
+    const ExprRef position = tensor_position(lowering, op, d, at);
+    const ir::Range first = lowering.facts.range(first_position(access.indices[d]));
+    if (first.min < 0) guard = and_also(guard, binary(">=", position, integer(0)));
+    if (d != skip) guard = and_also(guard, position < tensor_limit(lowering, op, d));
+  }
   return guard;
 }
 
@@ -195,7 +201,8 @@ void lower_store(Lowering& lowering, const Op& op) {
   if (value->type.is_scalar()) {
     record_access(lowering, op, "store", size_of(value->type.dtype), false);
     Stmt store = assign(tensor_element(lowering, op, facts, {}), scalar_value(lowering, value));
-    lowering.emit(branch(binary("==", name("threadIdx.x"), integer(0)), {std::move(store)}));
+    const ExprRef first = binary("==", name("threadIdx.x"), integer(0));
+    lowering.emit(branch(and_also(first, access_guard(lowering, op, {})), {std::move(store)}));
     return;
   }
   const Layout& layout = lowering.layout(value);

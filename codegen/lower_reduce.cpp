@@ -212,8 +212,7 @@ void lower_reduce(Lowering& lowering, const Op& op) {
   Reduction r{lowering, op, x, result, lowering.layout(x), drop_axes(lowering.layout(x), axes),
               axes,     ""};
   lowering.at_source(op);
-  const std::string hint = name_of(
-      result, std::string(op.fn() == ir::Fn::add ? "sum" : ir::info(op.fn()).name) + "_value");
+  const std::string hint = result_name(lowering, op);
   if (result->type.is_tile()) {
     if (result->name.empty()) const_cast<Value*>(result)->name = hint;
     r.name = declare_tile(lowering, result);

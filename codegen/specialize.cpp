@@ -20,16 +20,22 @@ ir::Function bind_blocks(const ir::Function& fn, const Config& config) {
   return bound;
 }
 
-/// Index positions of a load or store that may run past the loop's or the tensor's end.
+/// Whether an index always addresses the dimension of `size` elements.
+bool always_inside(const ir::Facts& facts, const ir::Value* index, int64_t size) {
+  const ir::Range range = facts.range(first_position(index));
+  if (range.min < 0) return false;
+  return index->type.kind == ir::Type::Kind::slice ? facts.slice_in_bounds(index, size)
+                                                   : range.max < size;
+}
+
+/// Index positions of a load or store that may lie before or past the loop's or the tensor's range.
 std::vector<int64_t> guard_of_access(const ir::Function& fn, const ir::Facts& facts, const Op& op) {
   const ir::AccessView access(op);
   const ir::Param* param = fn.param_of(access.tensor);
   internal_check(param != nullptr, "a memory operation on something that is no parameter");
   std::vector<int64_t> guard;
   for (size_t d = 0; d < access.indices.size(); ++d) {
-    const ir::Value* index = access.indices[d];
-    if (index->type.kind == ir::Type::Kind::slice &&
-        !facts.slice_in_bounds(index, param->spec.sizes[d]))
+    if (!always_inside(facts, access.indices[d], param->spec.sizes[d]))
       guard.push_back(static_cast<int64_t>(d));
   }
   return guard;

@@ -130,8 +130,6 @@ std::string check_access(const Function&, const Op& op) {
   const auto& guard = op.integers(AttrKey::guard);
   if (!are_positions(guard, access.indices.size()))
     return "guard must name index positions, in order";
-  for (int64_t position : guard)
-    if (!is_slice(access.indices[position]->type)) return "guard names an index that is no slice";
   return "";
 }
 
