@@ -28,7 +28,7 @@ double time_of(const tw::TensorView& a, const tw::TensorView& b, const tw::Array
 
 // The kernel itself: from its signature on, the first lines.
 std::string piece_of(const std::string& cuda, int lines) {
-  std::istringstream text(cuda.substr(std::min(cuda.find("__global__"), cuda.size())));
+  std::istringstream text(cuda.substr(std::min(cuda.find("extern \"C\" __global__"), cuda.size())));
   std::string piece, line;
   for (int i = 0; i < lines && std::getline(text, line); ++i) piece += "    " + line + "\n";
   return piece + (text.eof() ? "" : "    ...\n");
@@ -40,7 +40,7 @@ bool show_cuda(const tw::TensorSpec& a, const tw::TensorSpec& b, const std::stri
   const std::string path = folder + "/matmul.cu";
   std::ofstream(path) << compiled.cuda();
   fmt::print("\nThe generated CUDA is in {}. It begins:\n\n{}\n", path,
-             piece_of(compiled.cuda(), 24));
+             piece_of(compiled.cuda(), 40));
   try {
     const size_t bytes = compiled.cubin().size();
     fmt::print("NVRTC compiles it to {} bytes of machine code: {} registers, {} bytes spilled.\n",
@@ -66,7 +66,7 @@ int main(int argc, char** argv) {
 
   const tw::Array c = examples::matmul(a_array, b_array);
   examples::Check check;
-  check.compare("compared with a product in double", c,
+  check.compare("compared with a product in double, the result", c,
                 examples::product(
                     kM, kK, kN, [&](auto i, auto l) { return a[i * kK + l]; },
                     [&](auto l, auto j) { return b[l * kN + j]; }));
