@@ -6,6 +6,7 @@
 
 #include "cli/npy.h"
 #include "tests/support/run_command.h"
+#include "tilewright/ir/error.h"
 #include "tilewright/runtime/nvrtc.h"
 
 namespace tilewright::cli {
@@ -157,6 +158,16 @@ TEST(Program, LoadsAUsersKernels) {
   expect_output(tilewright("run scale 'f32[10]' f32=2 --check " + library("cli_mine")), 0, {"ok"});
   expect_output(tilewright("show apply 'f32[10]' f32=2 " + library("cli_mine")), 1,
                 {"'function' is a C++ callable, which the command line cannot give"});
+}
+
+TEST(Program, ADifferenceIsAnError) {
+  const std::string message =
+      fmt::format(fmt::runtime(message_of(ErrorId::results_differ)), "tile_numbers");
+  expect_output(
+      tilewright("run tile_numbers 'i64[64]' --config '{\"block\":[8]}' --check " +
+                 library("cli_mine")),
+      1,
+      {message, "x compared with tiles of [5]: ok", "result 0 compared with", "elements differ"});
 }
 
 TEST(Program, TwoMeaningsOfOneNameAreAnError) {

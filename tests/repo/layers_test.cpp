@@ -54,7 +54,7 @@ TEST(Layers, PublicHeadersNeedOnlyTheStandardLibraryAndFmt) {
 
 TEST(Layers, HeadersAreIncludedOnce) {
   for (const SourceFile& source : all_cpp()) {
-    const bool once = source.text.find("#pragma once") != std::string::npos;
+    const bool once = source.text.find("\n#pragma once\n") != std::string::npos;
     EXPECT_EQ(once, source.is_header()) << source.path;
   }
 }
