@@ -27,7 +27,7 @@ constexpr const char* kSource =
 class CompileCuda : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tw-nvrtc-XXXXXX").string();
+    std::string name = (fs::temp_directory_path() / "tw-nvrtc-").string() + std::string(6, 'X');
     ASSERT_NE(mkdtemp(name.data()), nullptr);
     folder_ = name;
   }

@@ -175,6 +175,15 @@ TEST_F(KernelLaunch, HostMemoryIsRefused) {
   });
 }
 
+TEST_F(KernelLaunch, MemoryOfAnotherGpuIsRefused) {
+  const Array a = make({8}), c = make({8});
+  fake_.pointer_device = 1;
+  expect_error(ErrorId::argument_other_gpu, 0, "said to be on cuda:0, but its memory is on cuda:1",
+               [&] { make_add().launch({.stream = stream_, .out = {c}}, a, a); });
+  fake_.pointer_device = 0;
+  make_add().launch({.stream = stream_, .out = {c}}, a, a);
+}
+
 TEST_F(KernelLaunch, EmptyOutputsLaunchNothing) {
   const auto add = make_add();
   EXPECT_EQ(add(make({0}), make({0})).elements(), 0);

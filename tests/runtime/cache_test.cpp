@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 class Cache : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "tw-cache-XXXXXX").string();
+    std::string name = (fs::temp_directory_path() / "tw-cache-").string() + std::string(6, 'X');
     ASSERT_NE(mkdtemp(name.data()), nullptr);
     folder_ = name;
   }

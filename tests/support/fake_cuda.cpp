@@ -233,7 +233,9 @@ CUresult cuEventElapsedTime(float* milliseconds, CUevent, CUevent) {
 CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdeviceptr address) {
   std::lock_guard lock(mutex);
   if (allocation_of(address) == memory.end()) return CUDA_ERROR_INVALID_VALUE;
-  const int answer = attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE ? CU_MEMORYTYPE_DEVICE : 0;
+  int answer = 0;
+  if (attribute == CU_POINTER_ATTRIBUTE_MEMORY_TYPE) answer = CU_MEMORYTYPE_DEVICE;
+  if (attribute == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL) answer = state.pointer_device;
   std::memcpy(value, &answer, sizeof answer);
   return CUDA_SUCCESS;
 }

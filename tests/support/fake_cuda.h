@@ -34,6 +34,7 @@ struct FakeCuda {
   int synchronizations = 0;   ///< calls that wait
   int loaded_modules = 0;     ///< live ones
   int64_t opted_in_shared = 0;
+  int pointer_device = 0;  ///< which GPU all device memory is said to be on
   int driver_version = 13000;
   bool usable = true;  ///< read when the driver is first used
 };
