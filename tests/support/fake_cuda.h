@@ -2,6 +2,7 @@
 // test. It is a library of its own, loaded in place of libcuda.so.1.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -26,13 +27,13 @@ struct FakeCuda {
   void (*run)(const char* kernel, void** params) = nullptr;
   bool recording = true;
   std::vector<FakeLaunch> launches;
-  void* capturing = nullptr;  ///< the stream that is being captured
-  int fail_code = 0;          ///< what the next call of fail_in returns, once
-  std::string fail_in;        ///< e.g. "cuMemAlloc"
-  int allocations = 0;        ///< live ones
-  int allocated = 0;          ///< ever
-  int synchronizations = 0;   ///< calls that wait
-  int loaded_modules = 0;     ///< live ones
+  void* capturing = nullptr;              ///< the stream that is being captured
+  int fail_code = 0;                      ///< what the next call of fail_in returns, once
+  std::string fail_in;                    ///< e.g. "cuMemAlloc"
+  int allocations = 0;                    ///< live ones
+  int allocated = 0;                      ///< ever
+  std::atomic<int> synchronizations = 0;  ///< calls that wait
+  std::atomic<int> loaded_modules = 0;    ///< live ones
   int64_t opted_in_shared = 0;
   int pointer_device = 0;  ///< which GPU all device memory is said to be on
   int driver_version = 13000;
