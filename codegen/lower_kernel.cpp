@@ -124,8 +124,10 @@ const Layout& Lowering::layout(const Value* tile) const {
   return found->second;
 }
 
+void lower_op(Lowering& lowering, const Op& op) { rule_for(op.kind)(lowering, op); }
+
 void lower_region(Lowering& lowering, const ir::Region& region) {
-  for (const Op* op : region.ops) rule_for(op->kind)(lowering, *op);
+  for (const Op* op : region.ops) lower_op(lowering, *op);
 }
 
 LoweredKernel lower_to_kernel(const LaidOut& laid_out, const Config& config, const Target& target,

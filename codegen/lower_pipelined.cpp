@@ -68,6 +68,16 @@ void enter_fill(PipelinedLoop& loop, const ExprRef& position, const ExprRef& sta
   for (const Value* ring : loop.fill_rings) lowering.rings.at(ring).fill_stage = stage;
 }
 
+/// Lowers the fill region: its index arithmetic as usual, its copies by `lower_one_copy`.
+void lower_fill(PipelinedLoop& loop, const std::function<void(const Op&)>& lower_one_copy) {
+  for (const Op* op : loop.view.fill->ops) {
+    if (op->kind == OpKind::copy)
+      lower_one_copy(*op);
+    else if (op->effect() == ir::Effect::pure)
+      lower_op(loop.lowering, *op);
+  }
+}
+
 /// auto load_step = [&](int step) { .. };  `parts` emits what the body does.
 std::string define_step(PipelinedLoop& loop, const std::string& hint, bool needs_stage,
                         const std::function<void()>& parts) {
@@ -160,14 +170,16 @@ void lower_pipelined_loop(Lowering& lowering, const Op& op) {
   std::vector<std::string> prologue;
   if (loop.async) {
     load = define_step(loop, "load_step", true, [&] {
-      for (const Op* copy : loop.copies) lower_copy(lowering, *copy);
+      lower_fill(loop, [&](const Op& copy) { lower_copy(lowering, copy); });
     });
     prologue = {load};
   } else {
     for (const Op* copy : loop.copies)
       loop.registers.push_back({copy, declare_copy_registers(lowering, *copy)});
     load = define_step(loop, "load_step", false, [&] {
-      for (const RegisterCopy& copy : loop.registers) load_copy_to_registers(lowering, copy);
+      size_t next = 0;
+      lower_fill(loop,
+                 [&](const Op&) { load_copy_to_registers(lowering, loop.registers.at(next++)); });
     });
     store = define_step(loop, "store_step", true, [&] {
       for (const RegisterCopy& copy : loop.registers) store_copy_from_registers(lowering, copy);

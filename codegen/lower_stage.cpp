@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include "tilewright/codegen/function_exprs.h"
 #include "tilewright/codegen/lowering.h"
@@ -103,12 +104,8 @@ void write_shared(Lowering& lowering, const Value* value, const Layout& layout,
 /// The width at which a tile in registers can meet a shared buffer along its contiguous axis.
 int shared_vector(const Lowering& lowering, const Value* value, const Layout& layout, int axis) {
   if (!lowering.arrays.contains(value) || !run_is_contiguous(layout, axis)) return 1;
-  int vector = 1;
-  const int run = layout.vector(axis);
-  while (vector * 2 * size_of(value->type.dtype) <= 16 && run % (vector * 2) == 0 &&
-         lowering.extents(value)[axis] % (vector * 2) == 0)
-    vector *= 2;
-  return vector;
+  const int run = std::gcd(layout.vector(axis), static_cast<int>(lowering.extents(value)[axis]));
+  return widest_in_run(value->type.dtype, run);
 }
 
 SharedLayout scratch_layout(const Lowering& lowering, const Value* value, const Layout& from,
@@ -122,8 +119,8 @@ SharedLayout scratch_layout(const Lowering& lowering, const Value* value, const 
     if (axis != fast) order.push_back(axis);
   order.push_back(fast);
   const int bytes = size_of(value->type.dtype);
-  const int write = std::min(from.vector(fast), 16 / bytes);
-  const int read = std::min(to.vector(fast), 16 / bytes);
+  const int write = widest_in_run(value->type.dtype, from.vector(fast));
+  const int read = widest_in_run(value->type.dtype, to.vector(fast));
   return choose_shared_layout(extents, order, bytes, std::max(write, read),
                               {{warp_accesses(from, extents, fast, write, bytes), 1},
                                {warp_accesses(to, extents, fast, read, bytes), 1}});

@@ -177,6 +177,7 @@ void lower_dot(Lowering& lowering, const ir::Op& op);
 // --- lower_control.cpp
 void lower_loop(Lowering& lowering, const ir::Op& op);
 void lower_if(Lowering& lowering, const ir::Op& op);
+void lower_op(Lowering& lowering, const ir::Op& op);
 void lower_region(Lowering& lowering, const ir::Region& region);
 /// Declares the variables of carried values and gives them their first values.
 void declare_carried(Lowering& lowering, const std::vector<const ir::Value*>& carried,

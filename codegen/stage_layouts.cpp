@@ -72,8 +72,7 @@ SharedLayout layout_of_ring(const LaidOut& out, const RingUse& use) {
 
   const Layout& filling = copied ? copy->layout : *staged;
   const int element_bytes = size_of(type.dtype);
-  const int fill_vector =
-      copied ? copy->vector : std::min(filling.vector(fast), 16 / element_bytes);
+  const int fill_vector = copied ? copy->vector : widest_in_run(type.dtype, filling.vector(fast));
   std::vector<WeightedAccesses> groups = {
       {warp_accesses(filling, shared.extents, fast, fill_vector, element_bytes), 1}};
   int unit = fill_vector;
@@ -87,6 +86,12 @@ SharedLayout layout_of_ring(const LaidOut& out, const RingUse& use) {
 }
 
 }  // namespace
+
+int widest_in_run(DType dtype, int run) {
+  int vector = 1;
+  while (vector * 2 * size_of(dtype) <= 16 && run % (vector * 2) == 0) vector *= 2;
+  return vector;
+}
 
 OperandView view_of(const Value* shared) {
   OperandView view;
@@ -126,7 +131,7 @@ FragmentRead fragment_read(const ir::Function& fn, const Op& dot, int operand,
   const DType stored = read.view.ring->type.dtype;
   const int64_t k = fn.extent(dot.operand(operand)->type.shape[k_dim]);
   read.vector = read.along_k ? widest_fragment(stored, k)
-                             : std::min(accumulator.vector(operand), 16 / size_of(stored));
+                             : widest_in_run(stored, accumulator.vector(operand));
   return read;
 }
 

@@ -9,6 +9,9 @@
 
 namespace tilewright::codegen {
 
+/// The widest access, in elements and at most 16 bytes, that divides a run of consecutive ones.
+int widest_in_run(DType dtype, int run);
+
 /// A dot's operand in shared memory: a ring's slot, transposed or cast on the way.
 struct OperandView {
   const ir::Value* ring = nullptr;

@@ -68,13 +68,47 @@ TEST_F(GpuKernels, ProductsOfTransposedAndPaddedOperands) {
 }
 
 TEST_F(GpuKernels, ProductsOfAllDtypes) {
-  for (const DType dtype : {DType::f64, DType::f16, DType::bf16})
+  for (const DType dtype : {DType::f16, DType::bf16})
     for (const Product& p : {Product{64, 64, 64}, {100, 99, 101}, {68, 40, 136}})
       for (int which = 0; which < 4; ++which)
         for (const Config& config :
              {Config{.block = {64, 64, 16}}, Config{.block = {32, 64, 32}, .stages = 3},
               Config{.block = {32, 32, 16}, .copy = CopyKind::sync}})
           expect_gpu_matches_interpreter(product_case(p, dtype, config, which & 1, which & 2));
+}
+
+const auto double_product = kernel("double_product", [](Tensor a, Tensor b) {
+  auto [m, k] = sizes<2>(a);
+  Tensor c = empty({m, b.size(1)}, f64);
+  for (auto [rows, cols] : tile({m, b.size(1)})) {
+    Tile acc = zeros({rows, cols}, f64);
+    for (auto ks : tile(k)) acc = addmm(acc, a[rows, ks], b[ks, cols]);
+    c[rows, cols] = acc;
+  }
+  return c;
+});
+
+const auto byte_product = kernel("byte_product", [](Tensor a, Tensor b) {
+  auto [m, k] = sizes<2>(a);
+  Tensor c = empty({m, b.size(1)}, i32);
+  for (auto [rows, cols] : tile({m, b.size(1)})) {
+    Tile acc = zeros({rows, cols}, i32);
+    for (auto ks : tile(k)) acc = addmm(acc, a[rows, ks], b[ks, cols]);
+    c[rows, cols] = acc;
+  }
+  return c;
+});
+
+TEST_F(GpuKernels, ProductsInDoubleAndOfBytes) {
+  for (const Product& p : {Product{64, 64, 64}, {100, 99, 101}, {68, 40, 136}})
+    for (int which = 0; which < 4; ++which)
+      for (const bool bytes : {false, true}) {
+        const DType in = bytes ? DType::i8 : DType::f64;
+        KernelCase test = product_case(p, in, Config{.block = {32, 64, 16}}, which & 1, which & 2);
+        test.kernel = bytes ? byte_product.handle() : double_product.handle();
+        test.outputs[0].dtype = bytes ? DType::i32 : DType::f64;
+        expect_gpu_matches_interpreter(test);
+      }
 }
 
 TEST_F(GpuKernels, ProductsIntoTransposedAndMisalignedResults) {
