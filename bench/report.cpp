@@ -1,0 +1,137 @@
+#include "bench/report.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "bench/graph.h"
+#include "bench/peers.h"
+#include "tilewright/runtime/driver.h"
+#include "tilewright/runtime/nvrtc.h"
+
+namespace tilewright::bench {
+namespace {
+
+void print_heading(const Row& row) {
+  fmt::print("\n{:<32} {:<9} {:>11} {:>11} {:>7} {:>6} {:>13} {:>11} {:>6} {:>6}  {}\n", row.suite,
+             "config", "ours us", "peer us", "speed", "+-%", row.unit.empty() ? "" : row.unit,
+             "floor us", "of it", "error", "peer; config");
+}
+
+void print_row(const Row& row) {
+  if (row.ours.replays == 0) {
+    fmt::print("{:<32} {:<9} FAILED: {}\n", row.shape, row.config, row.problem);
+    return;
+  }
+  const auto known = [](double value, int digits) {
+    return value > 0 ? fmt::format("{:.{}f}", value, digits) : std::string("-");
+  };
+  fmt::print("{:<32} {:<9} {:>11.3f} {:>11} {:>7} {:>6.1f} {:>13} {:>11} {:>6} {:>6.2f}  {}; {}\n",
+             row.shape, row.config, row.ours.median, known(row.theirs.median, 3),
+             known(row.speed(), 3), 100 * std::max(row.ours.spread, row.theirs.spread),
+             known(row.rate(), 1), known(row.floor_us, 3), known(row.floor_us / row.ours.median, 3),
+             row.error, row.peer, row.json);
+  if (!row.problem.empty()) fmt::print("    PROBLEM: {}\n", row.problem);
+}
+
+nlohmann::json json_of(const Timing& timing) {
+  return {{"median_us", timing.median},
+          {"spread", timing.spread},
+          {"calls", timing.calls},
+          {"replays", timing.replays}};
+}
+
+nlohmann::json json_of(const Row& row) {
+  nlohmann::json json = {{"suite", row.suite}, {"shape", row.shape}, {"config_name", row.config}};
+  if (!row.json.empty()) json["config"] = nlohmann::json::parse(row.json);
+  if (!row.problem.empty()) json["problem"] = row.problem;
+  if (row.ours.replays == 0) return json;
+  json["ours"] = json_of(row.ours);
+  json["error_over_allowed"] = row.error;
+  if (row.theirs.replays > 0) {
+    json["peer"] = row.peer;
+    json["peer_time"] = json_of(row.theirs);
+    json["speed_over_peer"] = row.speed();
+  }
+  if (!row.unit.empty()) json["rate"] = {{"value", row.rate()}, {"unit", row.unit}};
+  if (row.floor_us > 0) {
+    json["floor_us"] = row.floor_us;
+    json["of_floor"] = row.floor_us / row.ours.median;
+  }
+  return json;
+}
+
+}  // namespace
+
+Machine describe_machine() {
+  const runtime::DeviceInfo& info = runtime::device_info(0);
+  Machine machine;
+  machine.device = fmt::format("{} (sm_{}{}, {} multiprocessors)", info.name, info.major,
+                               info.minor, info.multiprocessors);
+  machine.driver = "CUDA " + runtime::version_text(runtime::driver_status().version);
+  machine.nvrtc = runtime::version_text(runtime::nvrtc_status().version);
+  machine.cublas = cublas_version();
+  machine.date = fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr)));
+  machine.multiprocessors = info.multiprocessors;
+  machine.l2_bytes = l2_bytes(0);
+  return machine;
+}
+
+double Row::rate() const {
+  const double scale = unit == "TFLOP/s" ? 1e-6 : 1e-3;  // of work a microsecond
+  return unit.empty() ? 0 : scale * work / ours.median;
+}
+
+Report::Report(Machine machine, std::string json_path)
+    : machine_(std::move(machine)), path_(std::move(json_path)) {
+  fmt::print("{}; driver for {}; NVRTC {}; {}; L2 {:.0f} MiB; {}\n", machine_.device,
+             machine_.driver, machine_.nvrtc,
+             machine_.cublas.empty() ? "no cuBLASLt" : machine_.cublas,
+             static_cast<double>(machine_.l2_bytes) / (1 << 20), machine_.date);
+  fmt::print(
+      "Medians of graph replays in turns, cold L2. speed: peer's time over ours. +-%: the wider "
+      "spread\nof the two (deciles). of it: floor over ours. error: the largest, over what is "
+      "allowed.\n");
+  write_json();
+}
+
+void Report::add(Row row) {
+  if (rows_.empty() || rows_.back().suite != row.suite) print_heading(row);
+  print_row(row);
+  std::fflush(stdout);
+  rows_.push_back(std::move(row));
+  write_json();
+}
+
+void Report::note(const std::string& text) {
+  fmt::print("{}\n", text);
+  notes_.push_back(text);
+  write_json();
+}
+
+int Report::problems() const {
+  return static_cast<int>(
+      std::ranges::count_if(rows_, [](const Row& row) { return !row.problem.empty(); }));
+}
+
+void Report::write_json() const {
+  if (path_.empty()) return;
+  nlohmann::json json = {{"device", machine_.device},
+                         {"driver", machine_.driver},
+                         {"nvrtc", machine_.nvrtc},
+                         {"cublas", machine_.cublas},
+                         {"date", machine_.date},
+                         {"l2_bytes", machine_.l2_bytes},
+                         {"notes", notes_}};
+  json["rows"] = nlohmann::json::array();
+  for (const Row& row : rows_) json["rows"].push_back(json_of(row));
+  std::ofstream file(path_);
+  file << json.dump(2) << "\n";
+  if (!file) throw std::runtime_error("cannot write " + path_);
+}
+
+}  // namespace tilewright::bench

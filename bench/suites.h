@@ -1,0 +1,70 @@
+// The suites of device_bench. Each needs the context of device 0 current and adds rows to a report.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/device_kernels.h"
+#include "bench/measure.h"
+#include "bench/report.h"
+#include "tilewright/codegen/config.h"
+
+namespace tilewright::bench {
+
+/// What to measure and how carefully.
+struct SuiteOptions {
+  bool quick = false;                     ///< the main shapes only, fewer replays
+  std::string only = {};                  ///< shapes whose name contains this
+  std::vector<std::string> configs = {};  ///< JSON, in place of the hand-set ones
+  RaceOptions race = {};
+
+  bool wants(std::string_view shape, bool main_shape) const {
+    return (main_shape || !quick) && shape.find(only) != std::string_view::npos;
+  }
+};
+
+/// f32 matrix products against cuBLASLt.
+void run_gemm_suite(const SuiteOptions& options, const DeviceKernels& kernels, Report& report);
+/// Kernels that only move memory, against copies of as many bytes.
+void run_memory_suite(const SuiteOptions& options, const DeviceKernels& kernels, Report& report);
+/// What a launch costs the host, against cuLaunchKernel.
+void run_launch_suite(const SuiteOptions& options, Report& report);
+
+/// A config to measure: the kernel's default where `config` is empty.
+struct Variant {
+  std::string name;
+  std::optional<Config> config;
+};
+/// The hand-set config, or those the user gave; then the default.
+std::vector<Variant> variants(const SuiteOptions& options, std::string_view hand);
+
+/// A kernel of ours being measured for a shape: one contestant for each config that compiles.
+struct Ours {
+  Row row;
+  Contestant contestant;  ///< empty where the row has a problem
+};
+
+/// Adds times to the rows of those that ran: `timings` as race() gave them for the contestants of
+/// `ours` without a problem, in order. `theirs` is the peer's.
+void finish_rows(std::vector<Ours>& ours, const std::vector<Timing>& timings, const Timing& theirs,
+                 Report& report);
+
+/// The contestants of those without a problem.
+std::vector<Contestant> contestants_of(const std::vector<Ours>& ours);
+
+/// Runs `body`, and keeps what it throws as the row's problem.
+template <class Body>
+void guarded(Row& row, const Body& body) {
+  try {
+    body();
+  } catch (const std::exception& error) {
+    row.problem = error.what();
+  }
+}
+
+/// Says in the row when a result was wrong.
+void judge(Row& row, const Verdict& verdict);
+
+}  // namespace tilewright::bench
