@@ -112,6 +112,13 @@ std::vector<Stmt> Lowering::collect(const std::function<void()>& body) {
   return stmts;
 }
 
+void Lowering::emit_if(const ExprRef& condition, const std::function<void()>& body) {
+  if (condition)
+    emit(branch(condition, collect(body)));
+  else
+    body();
+}
+
 void Lowering::at_source(const Op& op) {
   if (!op.loc.known() || op.loc == last_source) return;
   last_source = op.loc;

@@ -209,27 +209,24 @@ void lower_store(Lowering& lowering, const Op& op) {
   const int vector = access_vector(facts, layout);
   const int axis = vector > 1 ? facts.contiguous_axis : -1;
   record_access(lowering, op, "store", vector * size_of(value->type.dtype), false);
-  const ExprRef replica = replica_guard(lowering, layout);
   const auto extents = lowering.extents(value);
-  for_registers(lowering, layout, axis, vector, [&](const RegIndex& index) {
-    const auto at = coordinates(lowering, layout, value->type.shape, index, axis, vector);
-    const ExprRef guard = and_also(
-        replica, and_also(overhang_guard(layout, extents, at), access_guard(lowering, op, at)));
-    const ExprRef to = tensor_element(lowering, op, facts, at);
-    std::vector<Stmt> body = lowering.collect([&] {
-      if (vector == 1) {
-        lowering.emit(assign(to, element_value(lowering, value, index)));
-        return;
-      }
-      const bool direct = lowering.arrays.contains(value) && run_is_contiguous(layout, axis);
-      const ExprRef from = direct ? address(element_value(lowering, value, index))
-                                  : gather_run(lowering, value, index, axis, vector);
-      lowering.emit(call_stmt(call(fmt::format("tw::store<{}>", vector), {address(to), from})));
+  auto store_run = [&](const RegIndex& index, const ExprRef& to) {
+    if (vector == 1) {
+      lowering.emit(assign(to, element_value(lowering, value, index)));
+      return;
+    }
+    const bool direct = lowering.arrays.contains(value) && run_is_contiguous(layout, axis);
+    const ExprRef from = direct ? address(element_value(lowering, value, index))
+                                : gather_run(lowering, value, index, axis, vector);
+    lowering.emit(call_stmt(call(fmt::format("tw::store<{}>", vector), {address(to), from})));
+  };
+  lowering.emit_if(replica_guard(lowering, layout), [&] {
+    for_registers(lowering, layout, axis, vector, [&](const RegIndex& index) {
+      const auto at = coordinates(lowering, layout, value->type.shape, index, axis, vector);
+      const ExprRef guard =
+          and_also(overhang_guard(layout, extents, at), access_guard(lowering, op, at));
+      lowering.emit_if(guard, [&] { store_run(index, tensor_element(lowering, op, facts, at)); });
     });
-    if (guard)
-      lowering.emit(branch(guard, std::move(body)));
-    else
-      for (Stmt& stmt : body) lowering.emit(std::move(stmt));
   });
 }
 

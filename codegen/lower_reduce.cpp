@@ -165,16 +165,12 @@ void warp_part(Reduction& r) {
   buffer.comment = "what each warp contributes";
   r.lowering.kernel.buffers.push_back(buffer);
 
-  std::vector<Stmt> writes = r.lowering.collect([&] {
+  r.lowering.emit_if(part.writer, [&] {
     for_result(r, [&](const RegIndex& kept) {
       r.lowering.emit(
           assign(shared(buffer.name, scratch_index(r, part.number, kept)), r.element(kept)));
     });
   });
-  if (part.writer)
-    r.lowering.emit(branch(part.writer, std::move(writes)));
-  else
-    for (Stmt& stmt : writes) r.lowering.emit(std::move(stmt));
 
   for_result(r, [&](const RegIndex& kept) {
     r.lowering.emit(

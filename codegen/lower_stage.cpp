@@ -14,18 +14,7 @@ using ir::AttrKey;
 using ir::Op;
 using ir::Value;
 
-ExprRef and_also(const ExprRef& x, const ExprRef& y) {
-  if (!x) return y;
-  return y ? x && y : x;
-}
-
 const Value* ring_of(const Op& op) { return op.operand(0)->def->operand(0); }
-
-/// The condition under which a thread copies the elements at `at`; null when always.
-ExprRef copy_guard(Lowering& lowering, const CopyPlan& plan, const std::vector<int64_t>& extents,
-                   const std::vector<ExprRef>& at) {
-  return and_also(replica_guard(lowering, plan.layout), overhang_guard(plan.layout, extents, at));
-}
 
 /// How many of a copy's `vector` elements lie within the limits: a constant, or an expression that
 /// is 0 or the vector, or any number between when a vector can straddle the end.
@@ -48,14 +37,12 @@ void for_copied(Lowering& lowering, const Op& op, const CopyPlan& plan,
                 const std::function<void(const RegIndex&, const std::vector<ExprRef>&)>& body) {
   const ir::Shape& shape = op.operand(0)->type.shape;
   const int axis = plan.vector > 1 ? plan.facts.contiguous_axis : -1;
-  for_registers(lowering, plan.layout, axis, plan.vector, [&](const RegIndex& index) {
-    const auto at = coordinates(lowering, plan.layout, shape, index, axis, plan.vector);
-    const ExprRef guard = copy_guard(lowering, plan, lowering.fn.extents(shape), at);
-    std::vector<Stmt> stmts = lowering.collect([&] { body(index, at); });
-    if (guard)
-      lowering.emit(branch(guard, std::move(stmts)));
-    else
-      for (Stmt& stmt : stmts) lowering.emit(std::move(stmt));
+  lowering.emit_if(replica_guard(lowering, plan.layout), [&] {
+    for_registers(lowering, plan.layout, axis, plan.vector, [&](const RegIndex& index) {
+      const auto at = coordinates(lowering, plan.layout, shape, index, axis, plan.vector);
+      lowering.emit_if(overhang_guard(plan.layout, lowering.fn.extents(shape), at),
+                       [&] { body(index, at); });
+    });
   });
 }
 
@@ -81,24 +68,18 @@ void write_shared(Lowering& lowering, const Value* value, const Layout& layout,
                   const SharedLayout& shared_layout, const std::string& buffer,
                   const ExprRef& stage, int axis, int vector) {
   const auto extents = lowering.extents(value);
-  const ExprRef replica = replica_guard(lowering, layout);
-  for_registers(lowering, layout, axis, vector, [&](const RegIndex& index) {
+  auto write = [&](const RegIndex& index) {
     const auto at = coordinates(lowering, layout, value->type.shape, index, axis, vector);
-    const ExprRef guard = and_also(replica, overhang_guard(layout, extents, at));
     const ExprRef to = shared_element(buffer, shared_layout, stage, at);
-    std::vector<Stmt> body = lowering.collect([&] {
-      if (vector == 1) {
-        lowering.emit(assign(to, element_value(lowering, value, index)));
-        return;
-      }
-      const ExprRef from = address(element_value(lowering, value, index));
-      lowering.emit(call_stmt(call(fmt::format("tw::store<{}>", vector), {address(to), from})));
+    const ExprRef from = element_value(lowering, value, index);
+    lowering.emit_if(overhang_guard(layout, extents, at), [&] {
+      lowering.emit(vector == 1 ? assign(to, from)
+                                : call_stmt(call(fmt::format("tw::store<{}>", vector),
+                                                 {address(to), address(from)})));
     });
-    if (guard)
-      lowering.emit(branch(guard, std::move(body)));
-    else
-      for (Stmt& stmt : body) lowering.emit(std::move(stmt));
-  });
+  };
+  lowering.emit_if(replica_guard(lowering, layout),
+                   [&] { for_registers(lowering, layout, axis, vector, write); });
 }
 
 /// The width at which a tile in registers can meet a shared buffer along its contiguous axis.

@@ -65,6 +65,8 @@ struct Lowering {
   void emit(Stmt stmt) { out->push_back(std::move(stmt)); }
   /// Collects what `body` emits.
   std::vector<Stmt> collect(const std::function<void()>& body);
+  /// Emits `body` under a condition; a null one is true.
+  void emit_if(const ExprRef& condition, const std::function<void()>& body);
   /// Prints the user's line before the statements of `op`.
   void at_source(const ir::Op& op);
 

@@ -25,7 +25,12 @@ void name_values(const ir::Region& region, Names& names) {
   }
   for (const auto& [statement, value] : last) {
     const std::string name = declared_name({statement.first, statement.second});
-    if (!name.empty()) names[value] = name;
+    if (name.empty()) continue;
+    names[value] = name;
+    // A reduction that keeps its dimensions is a view of what it computes.
+    const ir::Op* def = value->def;
+    if (def->kind == ir::OpKind::broadcast && def->operand(0)->type.is_tile())
+      names.emplace(def->operand(0), name);
   }
 }
 
