@@ -60,7 +60,7 @@ int run(const Options& options) {
   if (wanted("gemm")) tw::bench::run_gemm_suite(options.suites, kernels, report);
   if (wanted("memory")) tw::bench::run_memory_suite(options.suites, kernels, report);
   if (wanted("launch")) tw::bench::run_launch_suite(options.suites, report);
-  if (report.problems() > 0) fmt::print("\n{} rows have a problem.\n", report.problems());
+  if (report.problems() > 0) fmt::print("\nProblems: {}.\n", report.problems());
   return report.problems() > 0 ? 1 : 0;
 }
 

@@ -196,7 +196,7 @@ void run_shape(const Shape& shape, const SuiteOptions& options, const DeviceKern
                 [&] { judge(one.row, check_once(one.contestant, sets[0], reference, kernels)); });
     const Verdict verdict = check_once(peer, sets[0], reference, kernels);
     if (verdict.wrong > 0)
-      report.note(
+      report.problem(
           fmt::format("{}: {} is wrong in {} elements", shape.name(), peer.name, verdict.wrong));
   }
   std::vector<Contestant> contestants = contestants_of(ours);

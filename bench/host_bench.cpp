@@ -72,7 +72,8 @@ void trace_lower_print(benchmark::State& state) {
 }
 BENCHMARK(trace_lower_print)->Unit(benchmark::kMillisecond);
 
-// Its parts. Tracing runs the kernel twice; what lower() does beyond these two is dumps.
+// Its parts. Tracing runs the kernel twice, to find host state that it changes. Not among them: the
+// text of the tile IR that a compiled kernel keeps.
 void trace(benchmark::State& state) {
   for (auto _ : state) {
     const auto kernel = fresh_kernel();

@@ -113,9 +113,15 @@ void Report::note(const std::string& text) {
   write_json();
 }
 
+void Report::problem(const std::string& text) {
+  ++other_problems_;
+  note("PROBLEM: " + text);
+}
+
 int Report::problems() const {
-  return static_cast<int>(
-      std::ranges::count_if(rows_, [](const Row& row) { return !row.problem.empty(); }));
+  const auto rows =
+      std::ranges::count_if(rows_, [](const Row& row) { return !row.problem.empty(); });
+  return other_problems_ + static_cast<int>(rows);
 }
 
 void Report::write_json() const {

@@ -48,7 +48,9 @@ class Report {
   void add(Row row);
   /// A line about a suite, such as why it was left out.
   void note(const std::string& text);
-  /// Rows with a problem.
+  /// A line about something wrong that is not one row's.
+  void problem(const std::string& text);
+  /// Rows with a problem, and other problems.
   int problems() const;
 
  private:
@@ -58,6 +60,7 @@ class Report {
   std::string path_;
   std::vector<Row> rows_;
   std::vector<std::string> notes_;
+  int other_problems_ = 0;
 };
 
 }  // namespace tilewright::bench
