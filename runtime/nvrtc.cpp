@@ -51,6 +51,7 @@ bool resolve(const SharedLibrary& library, Functions& call) {
 struct Nvrtc {
   NvrtcStatus status;
   SharedLibrary library;
+  SharedLibrary builtins;  // loaded for NVRTC, which would look on the loader's path only
   Functions call;
 };
 
@@ -63,6 +64,15 @@ bool is_folder(const std::string& path) {
 
 void add_folder(std::vector<std::string>& candidates, const std::string& folder) {
   for (const char* name : kNames) candidates.push_back(folder + "/" + name);
+}
+
+// NVRTC opens its other half by name. Where that lies beside it in a folder that the loader does
+// not know (a package of PyPI, say), loading it by path first makes the name known.
+SharedLibrary open_builtins(const std::string& nvrtc_path, int version) {
+  const std::string folder = nvrtc_path.substr(0, nvrtc_path.rfind('/') + 1);
+  std::string ignored;  // NVRTC itself says when it finds none
+  return SharedLibrary::open(
+      fmt::format("{}libnvrtc-builtins.so.{}", folder, version_text(version)), ignored);
 }
 
 bool open_candidate(Nvrtc& nvrtc, const std::string& candidate, std::string& tried) {
@@ -80,6 +90,7 @@ bool open_candidate(Nvrtc& nvrtc, const std::string& candidate, std::string& tri
   nvrtc.call.version(&major, &minor);
   nvrtc.status.version = major * 1000 + minor * 10;
   nvrtc.status.path = nvrtc.library.path();
+  nvrtc.builtins = open_builtins(nvrtc.status.path, nvrtc.status.version);
   log(LogLevel::info, "NVRTC {} from {}", version_text(nvrtc.status.version), nvrtc.status.path);
   return true;
 }
