@@ -227,8 +227,8 @@ std::vector<Entry> entries() {
   const auto softmax = [&](int64_t columns, const char* config, bool main = false) {
     all.push_back({std::make_unique<RowSoftmax>(8192, columns), config, main});
   };
-  softmax(1024, R"({"block":[1],"warps":4})");
-  softmax(4096, R"({"block":[1],"warps":8})", true);
+  softmax(1024, R"({"block":[1],"warps":2})");
+  softmax(4096, R"({"block":[1],"warps":4})", true);
   softmax(12288, R"({"block":[1],"warps":16})");
   softmax(16384, R"({"block":[1],"warps":16})");
   return all;

@@ -372,10 +372,12 @@ void set_elementwise_blocks(const Analysis& kernel, const Target& target, Draft&
 Config elementwise_config(const Analysis& kernel, const Target& target) {
   Draft draft(kernel, target);
   set_elementwise_blocks(kernel, target, draft);
-  // Two 16-byte accesses a thread; more for tiles that would need very many threads.
-  const int64_t per_thread = std::clamp(32 / kernel.access_bytes, 8, 16);
+  // Two 16-byte accesses a thread; twice that for long rows, whose reductions cost less with fewer
+  // warps.
   const int64_t tile = draft.largest_tile();
-  const int64_t most = tile <= 16384 ? 8 : tile <= 32768 ? 16 : 32;
+  const int64_t rows = kernel.reduces && tile > 2048 ? 2 : 1;
+  const int64_t per_thread = rows * std::clamp(32 / kernel.access_bytes, 8, 16);
+  const int64_t most = tile <= 32768 ? 16 : 32;
   draft.config().warps =
       static_cast<int>(std::clamp<int64_t>(ceil_pow2(ceil_div(tile, 32 * per_thread)), 1, most));
   draft.make_fit();

@@ -74,7 +74,7 @@ struct Split {
 /// `warps` warps; most lanes, then most warps first. Exact ones only, if asked for.
 std::vector<Split> splits(int64_t extent, int vector, int lanes, int warps, bool exact) {
   std::vector<Split> result;
-  const int64_t units = ceil_div(extent, vector);
+  const int64_t units = std::max<int64_t>(1, ceil_div(extent, vector));  // of nothing, too
   for (int l = lanes; l >= 1; l /= 2) {
     if (l > 1 && l / 2 >= units) continue;  // half of them would have nothing
     if (exact && units % l != 0) continue;

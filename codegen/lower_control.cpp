@@ -114,7 +114,8 @@ void lower_grid(Lowering& lowering, const Op& op) {
         declare(type, position, scalar_value(lowering, loop.begins[i]) + id * integer(block)));
     lowering.scalars[slice] = name(position);
     lowering.limits[slice] = scalar_value(lowering, loop.limits[i]);
-    lowering.ids[slice] = ids[i];
+    // The tile's number may take part in signed arithmetic, blockIdx.x is unsigned.
+    lowering.ids[slice] = same(ids[i], name("blockIdx.x")) ? cast("int", ids[i]) : ids[i];
   }
   lower_region(lowering, *loop.body);
 }
@@ -144,6 +145,10 @@ void yield_carried(Lowering& lowering, const std::vector<const Value*>& carried,
                    const std::vector<const Value*>& next) {
   std::vector<std::string> saved(next.size());
   for (size_t i = 0; i < next.size(); ++i) {
+    // A view of what is about to change: a transposed tile, a scalar spread over a tile.
+    if (is_inlined(lowering, next[i]) && !lowering.arrays.contains(next[i]) &&
+        is_view_of(lowering, next[i], carried))
+      materialize(lowering, next[i]);
     if (next[i] == carried[i] ||
         std::find(carried.begin(), carried.end(), next[i]) == carried.end())
       continue;
@@ -183,7 +188,8 @@ ExprRef tile_count(Lowering& lowering, const Value* begin, const Value* limit, i
   const ExprRef extent = scalar_value(lowering, limit) - scalar_value(lowering, begin);
   if (extent->kind == Expr::Kind::integer)
     return integer(extent->value <= 0 ? 0 : (extent->value + block - 1) / block);
-  return call("max", {(extent + integer(block - 1)) / integer(block), integer(0)});
+  return index_extremum(lowering, "max", (extent + integer(block - 1)) / integer(block),
+                        integer(0));
 }
 
 std::string position_type(const Lowering& lowering, const Value* limit, int64_t block) {
@@ -210,6 +216,8 @@ void lower_loop(Lowering& lowering, const Op& op) {
   const std::string position = lowering.names.unique(axis_name(lowering, axis));
   const ExprRef begin = scalar_value(lowering, view.begins[0]);
   const ExprRef limit = scalar_value(lowering, view.limits[0]);
+  const std::string type = position_type(lowering, view.limits[0], block);
+  if (type != "int") lowering.wide_names.insert(position);
   lowering.scalars[slice] = name(position);
   lowering.limits[slice] = limit;
   lowering.ids[slice] = (name(position) - begin) / integer(block);
@@ -218,7 +226,7 @@ void lower_loop(Lowering& lowering, const Op& op) {
     yield_carried(lowering, view.carried, view.body->yields());
   });
   Stmt stmt = loop(position, begin, limit, integer(block), false, std::move(body));
-  stmt.type = position_type(lowering, view.limits[0], block);
+  stmt.type = type;
   stmt.uniform = true;
   lowering.emit(std::move(stmt));
   bind_results(lowering, op, view.carried);

@@ -84,8 +84,13 @@ ExprRef fragment_element(const Fragment& fragment, const ExprRef& reg, const Exp
   std::vector<ExprRef> at;
   if (fragment.registers > 1) at.push_back(reg);
   if (fragment.read.along_k && fragment.read.vector > 1) at.push_back(step);
-  const ExprRef stored = at.empty() ? name(fragment.name) : element(fragment.name, at);
-  return cast_expr(stored, fragment.stored, fragment.used);
+  ExprRef value = at.empty() ? name(fragment.name) : element(fragment.name, at);
+  DType dtype = fragment.stored;
+  for (DType next : fragment.read.view.casts) {
+    value = cast_expr(value, dtype, next);
+    dtype = next;
+  }
+  return cast_expr(value, dtype, fragment.used);
 }
 
 /// The accumulator's array, holding the third operand's value.

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tilewright/codegen/lowering.h"
 #include "tilewright/ir/error.h"
 
@@ -59,7 +61,39 @@ std::vector<RegisterDigit> register_digits(const Layout& layout, int axis) {
   return digits;
 }
 
+/// Whether C++ gives an index expression the type long long.
+bool is_wide(const Lowering& lowering, const ExprRef& x) {
+  switch (x->kind) {
+    case Expr::Kind::integer:
+      return x->dtype == DType::i64;
+    case Expr::Kind::name:
+      return lowering.wide_names.contains(x->text);
+    case Expr::Kind::cast:
+      return x->text == "long long";
+    case Expr::Kind::conditional:
+      return is_wide(lowering, x->args[1]) || is_wide(lowering, x->args[2]);
+    case Expr::Kind::unary:
+    case Expr::Kind::binary:
+    case Expr::Kind::call:
+      return std::any_of(x->args.begin(), x->args.end(),
+                         [&](const ExprRef& arg) { return is_wide(lowering, arg); });
+    default:
+      return false;
+  }
+}
+
 }  // namespace
+
+ExprRef index_extremum(const Lowering& lowering, const char* which, ExprRef x, ExprRef y) {
+  if (is_wide(lowering, x) || is_wide(lowering, y))
+    for (ExprRef* side : {&x, &y}) {
+      if ((*side)->kind == Expr::Kind::integer)
+        *side = integer((*side)->value, DType::i64);
+      else if (!is_wide(lowering, *side))
+        *side = cast("long long", *side);
+    }
+  return call(which, {std::move(x), std::move(y)});
+}
 
 std::string dimension_name(const Lowering& lowering, const ir::Shape& shape, int axis) {
   const ir::Dim& dim = shape.at(axis);

@@ -87,7 +87,10 @@ void declare_params(Lowering& lowering, const std::vector<bool>& written,
     kernel_param.written = written.at(i);
     kernel_param.may_alias = aliased(options, static_cast<int>(i));
     kernel_param.source = static_cast<int>(i);
-    if (!kernel_param.tensor) lowering.scalars[param.value] = name(kernel_param.name);
+    if (!kernel_param.tensor) {
+      lowering.scalars[param.value] = name(kernel_param.name);
+      if (kernel_param.dtype == DType::i64) lowering.wide_names.insert(kernel_param.name);
+    }
     const_cast<Value*>(param.value)->name = kernel_param.name;
     lowering.kernel.params.push_back(std::move(kernel_param));
   }

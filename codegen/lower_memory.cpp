@@ -99,7 +99,7 @@ ExprRef tensor_limit(Lowering& lowering, const Op& op, int dim) {
   if (!is_slice(access.indices[dim])) return integer(size);
   const ExprRef limit = lowering.limits.at(access.indices[dim]);
   if (limit->kind == Expr::Kind::integer) return integer(std::min(limit->value, size));
-  return call("min", {limit, integer(size)});
+  return index_extremum(lowering, "min", limit, integer(size));
 }
 
 ExprRef access_guard(Lowering& lowering, const Op& op, const std::vector<ExprRef>& at, int skip) {

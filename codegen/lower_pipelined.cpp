@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "tilewright/codegen/lowering.h"
 #include "tilewright/codegen/pipeline.h"
@@ -109,11 +110,19 @@ Stmt guarded_call(const PipelinedLoop& loop, const std::string& function, const 
   return guarded;
 }
 
+std::vector<std::string> ring_buffers(const PipelinedLoop& loop) {
+  std::vector<std::string> names;
+  for (const Value* ring : loop.fill_rings) names.push_back(loop.lowering.rings.at(ring).name);
+  return names;
+}
+
 Stmt commit() { return call_stmt(call("tw::copy_async_commit", {})); }
 
 /// Fills the first `ahead` slots.
 void emit_prologue(PipelinedLoop& loop, const std::vector<std::string>& functions) {
   Lowering& lowering = loop.lowering;
+  // Where the loop is entered again, its last iteration may still be reading.
+  lowering.emit(order("acquire", ring_buffers(loop)));
   auto fill = [&](const ExprRef& at) {
     for (const std::string& function : functions)
       lowering.emit(guarded_call(loop, function, at, loop.always(loop.ahead)));
@@ -143,10 +152,11 @@ std::vector<Stmt> emit_body(PipelinedLoop& loop, const std::string& load,
     lowering.scalars[slice] = loop.position(name(loop.step));
     lowering.limits[slice] = loop.limit;
     lowering.ids[slice] = name(loop.step);
-    std::vector<std::string> buffers;
-    for (const Value* ring : loop.fill_rings) buffers.push_back(lowering.rings.at(ring).name);
-    lowering.on_wait = [&, buffers](Lowering& inside) {
-      inside.emit(order("acquire", buffers));
+    // The body may hold another pipelined loop, which has its own.
+    const auto outer_wait = std::exchange(lowering.on_wait, nullptr);
+    const auto outer_release = std::exchange(lowering.on_release, nullptr);
+    lowering.on_wait = [&](Lowering& inside) {
+      inside.emit(order("acquire", ring_buffers(loop)));
       inside.emit(guarded_call(loop, load, later, false));
       if (loop.async) inside.emit(commit());
     };
@@ -155,6 +165,9 @@ std::vector<Stmt> emit_body(PipelinedLoop& loop, const std::string& load,
         inside.emit(guarded_call(loop, store, later, false));
       };
     lower_region(lowering, *loop.view.body);
+    internal_check(!lowering.on_wait && !lowering.on_release, "a pipelined loop without a wait");
+    lowering.on_wait = outer_wait;
+    lowering.on_release = outer_release;
     yield_carried(lowering, loop.view.carried, loop.view.body->yields());
   });
 }

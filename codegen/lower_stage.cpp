@@ -26,7 +26,8 @@ ExprRef valid_elements(Lowering& lowering, const Op& op, const CopyPlan& plan,
   ExprRef count = integer(plan.vector);
   if (partial) {
     const ExprRef left = tensor_limit(lowering, op, dim) - tensor_position(lowering, op, dim, at);
-    count = call("min", {call("max", {left, integer(0)}), integer(plan.vector)});
+    count = index_extremum(lowering, "min", index_extremum(lowering, "max", left, integer(0)),
+                           integer(plan.vector));
   }
   if (!inside) return partial ? count : nullptr;
   return conditional(inside, count, integer(0));
@@ -107,6 +108,23 @@ SharedLayout scratch_layout(const Lowering& lowering, const Value* value, const 
                                {warp_accesses(to, extents, fast, read, bytes), 1}});
 }
 
+/// Axes of a copy's registers, the contiguous one last: what one access moves must be neighbours.
+std::vector<int64_t> register_order(const CopyPlan& plan) {
+  std::vector<int64_t> order;
+  for (int axis = 0; axis < plan.layout.rank; ++axis)
+    if (axis != plan.facts.contiguous_axis) order.push_back(axis);
+  if (plan.facts.contiguous_axis >= 0) order.push_back(plan.facts.contiguous_axis);
+  return order;
+}
+
+Layout registers_of(const CopyPlan& plan) { return permute(plan.layout, register_order(plan)); }
+
+ExprRef copy_register(const RegisterCopy& copy, const CopyPlan& plan, const RegIndex& index) {
+  RegIndex ordered;
+  for (int64_t axis : register_order(plan)) ordered.push_back(index[axis]);
+  return register_element(copy.registers, registers_of(plan), ordered);
+}
+
 }  // namespace
 
 std::vector<std::string> ring_names(const Lowering& lowering, const Op& op) {
@@ -141,7 +159,8 @@ std::string declare_shared(Lowering& lowering, const std::string& hint, DType dt
   buffer.name = lowering.names.unique(hint);
   buffer.dtype = dtype;
   if (stages > 1) buffer.extents.push_back(stages);
-  for (int64_t extent : layout.declared()) buffer.extents.push_back(extent);
+  // C++ has no arrays without elements.
+  for (int64_t extent : layout.declared()) buffer.extents.push_back(std::max<int64_t>(1, extent));
   buffer.comment = comment;
   lowering.kernel.buffers.push_back(buffer);
   return buffer.name;
@@ -186,7 +205,7 @@ std::string declare_copy_registers(Lowering& lowering, const Op& op) {
   record_access(lowering, op, "sync copy", plan.vector * size_of(dtype), true);
   const std::string registers =
       lowering.names.unique(ir::AccessView(op).tensor->name + "_registers");
-  const auto extents = register_extents(plan.layout);
+  const auto extents = register_extents(registers_of(plan));
   lowering.emit(extents.empty() ? declare(cuda_type(dtype), registers, nullptr, false)
                                 : array(cuda_type(dtype), registers, extents));
   return registers;
@@ -198,7 +217,7 @@ void load_copy_to_registers(Lowering& lowering, const RegisterCopy& copy) {
   const DType dtype = op.operand(0)->type.dtype;
   for_copied(lowering, op, plan, [&](const RegIndex& index, const std::vector<ExprRef>& at) {
     const ExprRef guard = access_guard(lowering, op, at);
-    const ExprRef to = register_element(copy.registers, plan.layout, index);
+    const ExprRef to = copy_register(copy, plan, index);
     ExprRef from = tensor_element(lowering, op, plan.facts, at);
     const ExprRef zero = constant_expr(int64_t{0}, dtype);
     if (plan.vector == 1) {
@@ -214,9 +233,8 @@ void load_copy_to_registers(Lowering& lowering, const RegisterCopy& copy) {
     const std::string& p = lowering.vector_loop[0];
     RegIndex each = index;
     each[plan.facts.contiguous_axis] = each[plan.facts.contiguous_axis] + name(p);
-    std::vector<Stmt> clear = {
-        loop(p, integer(0), integer(plan.vector), integer(1), true,
-             {assign(register_element(copy.registers, plan.layout, each), zero)})};
+    std::vector<Stmt> clear = {loop(p, integer(0), integer(plan.vector), integer(1), true,
+                                    {assign(copy_register(copy, plan, each), zero)})};
     lowering.emit(branch(guard, {std::move(load)}, std::move(clear)));
   });
 }
@@ -225,7 +243,7 @@ void store_copy_from_registers(Lowering& lowering, const RegisterCopy& copy) {
   const Op& op = *copy.copy;
   const CopyPlan& plan = lowering.in.copies.at(&op);
   for_copied(lowering, op, plan, [&](const RegIndex& index, const std::vector<ExprRef>& at) {
-    const ExprRef from = register_element(copy.registers, plan.layout, index);
+    const ExprRef from = copy_register(copy, plan, index);
     const ExprRef to = slot_element(lowering, op, at);
     if (plan.vector == 1)
       lowering.emit(assign(to, from));

@@ -83,6 +83,18 @@ int last_read(const Lowering& lowering, const ir::Region& body, const Value* val
   return last;
 }
 
+/// Whether computing an element of `value` reads an element of `tile` at another place: through a
+/// transposition or a broadcast.
+bool reads_elsewhere(const Lowering& lowering, const Value* value, const Value* tile, bool moved) {
+  if (value == tile) return moved;
+  if (value->def == nullptr || (value->type.is_tile() && !is_inlined(lowering, value)))
+    return false;
+  moved |= is_free(value->def->kind);
+  return std::any_of(value->def->operands.begin(), value->def->operands.end(), [&](const Value* x) {
+    return x->type.is_tile() && reads_elsewhere(lowering, x, tile, moved);
+  });
+}
+
 /// A yielded tile can be computed straight into the carried one's array when nothing reads the old
 /// value afterwards.
 void share_carried_arrays(Lowering& lowering, const Op& op) {
@@ -96,6 +108,9 @@ void share_carried_arrays(Lowering& lowering, const Op& op) {
     const bool in_place = def.kind == OpKind::dot ? def.operand(2) == carried
                                                   : is_elementwise(def.kind) && !is_free(def.kind);
     if (!in_place || lowering.homes.contains(next)) continue;
+    if (std::any_of(def.operands.begin(), def.operands.end(),
+                    [&](const Value* x) { return reads_elsewhere(lowering, x, carried, false); }))
+      continue;
     if (last_read(lowering, *loop.body, carried, &def) < lowering.position.at(&def))
       lowering.homes[next] = carried;
   }
@@ -108,7 +123,7 @@ bool fits_int(const Lowering& lowering, const Value* value) {
 }
 
 /// i64 arithmetic on values known to be small is done in plain ints.
-ExprRef small_binary(Fn fn, const ExprRef& x, const ExprRef& y) {
+ExprRef small_binary(const Lowering& lowering, Fn fn, const ExprRef& x, const ExprRef& y) {
   switch (fn) {
     case Fn::add:
       return x + y;
@@ -117,9 +132,9 @@ ExprRef small_binary(Fn fn, const ExprRef& x, const ExprRef& y) {
     case Fn::mul:
       return x * y;
     case Fn::min:
-      return call("min", {x, y});
+      return index_extremum(lowering, "min", x, y);
     case Fn::max:
-      return call("max", {x, y});
+      return index_extremum(lowering, "max", x, y);
     default:
       return nullptr;
   }
@@ -129,7 +144,7 @@ ExprRef scalar_binary(Lowering& lowering, const Op& op, const ExprRef& x, const 
   const bool small = op.result()->type.dtype == DType::i64 && fits_int(lowering, op.result()) &&
                      fits_int(lowering, op.operand(0)) && fits_int(lowering, op.operand(1));
   if (small)
-    if (ExprRef plain = small_binary(op.fn(), x, y)) return plain;
+    if (ExprRef plain = small_binary(lowering, op.fn(), x, y)) return plain;
   return nullptr;
 }
 
@@ -162,7 +177,7 @@ ExprRef slice_end(Lowering& lowering, const Value* slice) {
   const ExprRef begin = scalar_value(lowering, slice);
   const int64_t extent = lowering.fn.extent(slice->type.shape[0]);
   if (lowering.facts.slice_is_full(slice)) return begin + integer(extent);
-  return call("min", {begin + integer(extent), lowering.limits.at(slice)});
+  return index_extremum(lowering, "min", begin + integer(extent), lowering.limits.at(slice));
 }
 
 ExprRef constant_value(const Op& op) {
@@ -233,6 +248,15 @@ bool is_inlined(const Lowering& lowering, const Value* value) {
   if (is_free(value->def->kind)) return true;
   auto uses = lowering.uses.find(value);
   return uses != lowering.uses.end() && uses->second <= 1;
+}
+
+bool is_view_of(const Lowering& lowering, const Value* value,
+                const std::vector<const Value*>& variables) {
+  if (std::find(variables.begin(), variables.end(), value) != variables.end()) return true;
+  if (value->def == nullptr || value->def->effect() != ir::Effect::pure) return false;
+  if (value->type.is_tile() && !is_inlined(lowering, value)) return false;
+  return std::any_of(value->def->operands.begin(), value->def->operands.end(),
+                     [&](const Value* x) { return is_view_of(lowering, x, variables); });
 }
 
 std::string name_of(const Value* value, std::string_view otherwise) {

@@ -59,10 +59,14 @@ struct Lowering {
   std::unordered_map<const ir::Value*, int> uses;
   std::unordered_map<const ir::Op*, int> position;              ///< in program order
   std::unordered_map<std::string, std::string> thread_offsets;  ///< expression -> variable
+  std::unordered_set<std::string> wide_names;                   ///< variables of 64 bits
   std::vector<std::string> register_loops, vector_loop;         ///< reserved loop variables
   std::function<void(Lowering&)> on_wait, on_release;           ///< of the pipelined loop
 
-  void emit(Stmt stmt) { out->push_back(std::move(stmt)); }
+  void emit(Stmt stmt) {
+    if (stmt.kind == Stmt::Kind::declare && stmt.type == "long long") wide_names.insert(stmt.name);
+    out->push_back(std::move(stmt));
+  }
   /// Collects what `body` emits.
   std::vector<Stmt> collect(const std::function<void()>& body);
   /// Emits `body` under a condition; a null one is true.
@@ -93,6 +97,9 @@ ExprRef replica_guard(const Lowering& lowering, const Layout& layout);
 /// Conditions for coordinates of a layout that overhangs the tile; null when it does not.
 ExprRef overhang_guard(const Layout& layout, const std::vector<int64_t>& extents,
                        const std::vector<ExprRef>& at);
+/// "min" or "max" of two index expressions: both are made long long when one is, since CUDA has no
+/// overload for an int and a long long.
+ExprRef index_extremum(const Lowering& lowering, const char* which, ExprRef x, ExprRef y);
 /// Loops over the registers of `layout`, `vector` at a time along `vector_axis`.
 void for_registers(Lowering& lowering, const Layout& layout, int vector_axis, int vector,
                    const std::function<void(const RegIndex&)>& body);
@@ -112,6 +119,9 @@ ExprRef thread_digit(int threads, int64_t weight, int64_t radix);
 void analyze_values(Lowering& lowering);
 /// Whether `value` is computed where it is used instead of being held in an array.
 bool is_inlined(const Lowering& lowering, const ir::Value* value);
+/// Whether computing `value` where it is used reads one of `variables`.
+bool is_view_of(const Lowering& lowering, const ir::Value* value,
+                const std::vector<const ir::Value*>& variables);
 ExprRef scalar_value(Lowering& lowering, const ir::Value* value);
 /// The element of a tile (or a scalar) at a register position of its layout.
 ExprRef element_value(Lowering& lowering, const ir::Value* value, const RegIndex& index);

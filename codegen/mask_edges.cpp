@@ -65,6 +65,10 @@ bool mask_reduce(ir::Rewriter& rewriter, const Op& op) {
 }
 
 bool mask_dot(ir::Rewriter& rewriter, const Op& op) {
+  if (op.operand(0)->type.shape[1] == ir::Dim::constant(0)) {  // adds nothing
+    rewriter.replace(op.result(), rewriter(op.operand(2)));
+    return true;
+  }
   ir::Builder& builder = rewriter.builder();
   const Value* operands[2] = {rewriter(op.operand(0)), rewriter(op.operand(1))};
   if (!op.has(AttrKey::guard)) {

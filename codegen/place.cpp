@@ -38,7 +38,7 @@ class Placer {
 
   bool operator()(ir::Rewriter& rewriter, const Op& op) {
     State& state = states_[op.parent];
-    if (!state.pending.empty() && uses_pending(state, op)) flush(rewriter, state);
+    if (!state.pending.empty() && needs_copies(state, op)) flush(rewriter, state);
     const bool is_last = op.parent->ops.back() == &op;
     if (is_last && op.kind == OpKind::yield) release(rewriter, state);
     bool handled = place(rewriter, state, op);
@@ -71,7 +71,10 @@ class Placer {
     if (!state.readable.empty()) rewriter.builder().create(OpKind::ring_release, state.readable);
   }
 
-  bool uses_pending(const State& state, const Op& op) const {
+  /// Whether pending copies must be over before `op`: a dot of theirs, or a store, which may
+  /// overwrite what they still read.
+  bool needs_copies(const State& state, const Op& op) const {
+    if (op.kind == OpKind::store) return true;
     if (op.kind == OpKind::dot)
       for (int i = 0; i < 2; ++i)
         if (const Op* load = load_behind(op.operand(i)))
@@ -79,7 +82,7 @@ class Placer {
             if (copy.loaded == load->result()) return true;
     for (const Region* region : op.regions)
       for (const Op* inner : region->ops)
-        if (uses_pending(state, *inner)) return true;
+        if (needs_copies(state, *inner)) return true;
     return false;
   }
 

@@ -8,7 +8,8 @@ namespace tilewright::codegen {
 /// Every operand of a dot is read by many threads, so it is staged: a loaded one (possibly cast or
 /// transposed on the way) is copied straight from global memory, a computed one is written from
 /// registers. Each becomes a one-slot ring: acquire, copy or stage, commit, wait, read, release.
-/// Copies whose products come later in the same region share one commit and wait.
+/// Copies whose products come later in the same region share one commit and wait, if no store comes
+/// between them.
 ir::Function place(const ir::Function& fn);
 
 }  // namespace tilewright::codegen

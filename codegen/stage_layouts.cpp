@@ -82,7 +82,13 @@ SharedLayout layout_of_ring(const LaidOut& out, const RingUse& use) {
     groups.push_back(fragment_accesses(read, accumulator, operand, shared.extents, type.dtype));
     unit = std::max(unit, read.vector);
   }
-  return choose_shared_layout(shared.extents, shared.order, element_bytes, unit, groups);
+  SharedLayout layout =
+      choose_shared_layout(shared.extents, shared.order, element_bytes, unit, groups);
+  // Slots of a ring start at 16-byte boundaries: a read that the compiler widens must not reach
+  // into a neighbour that is being filled.
+  if (type.stages > 1)
+    while (layout.size() * element_bytes % 16 != 0) layout.padding += unit;
+  return layout;
 }
 
 }  // namespace
@@ -101,6 +107,7 @@ OperandView view_of(const Value* shared) {
       const auto& dims = op->integers(ir::AttrKey::dims);
       for (int& axis : view.axis) axis = static_cast<int>(dims.at(axis));
     }
+    if (op->kind == OpKind::cast) view.casts.insert(view.casts.begin(), op->result()->type.dtype);
     internal_check(op->kind == OpKind::permute || op->kind == OpKind::cast,
                    "a shared tile that is no view of a ring");
     op = op->operand(0)->def;

@@ -16,6 +16,7 @@ int widest_in_run(DType dtype, int run);
 struct OperandView {
   const ir::Value* ring = nullptr;
   std::array<int, 2> axis = {0, 1};  ///< the ring's axis behind each dimension of the operand
+  std::vector<DType> casts = {};     ///< what an element becomes, one after the other
 };
 OperandView view_of(const ir::Value* shared);
 
