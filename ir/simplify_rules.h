@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tilewright/ir/builder.h"
+#include "tilewright/ir/error.h"
 #include "tilewright/ir/fold.h"
 
 namespace tilewright::ir {

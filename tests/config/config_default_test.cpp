@@ -119,7 +119,7 @@ TEST(DefaultConfig, TranspositionsAreWideBothWays) {
 TEST(DefaultConfig, WholeRows) {
   const Config row = made(whole_rows_text(8192, 4096, "bf16"));
   EXPECT_EQ(row.block, Block({1}));
-  EXPECT_EQ(row.warps, 8);
+  EXPECT_EQ(row.warps, 4);  // 32 elements a thread
   EXPECT_EQ(made(whole_rows_text(65536, 100)).block, Block({16}));
   EXPECT_EQ(made(whole_rows_text(8192, 1000)).block, Block({2}));
   EXPECT_EQ(made(whole_rows_text(64, 65536)).warps, 32);
