@@ -24,7 +24,7 @@ struct Shape {
 
 constexpr const char* kSmall = R"({"block":[64,64,16],"warps":2,"stages":4,"group":8})";
 constexpr const char* kLarge = R"({"block":[128,256,32],"warps":8,"stages":3,"group":8})";
-constexpr const char* kOdd = R"({"block":[256,128,32],"warps":8,"stages":3,"group":8})";
+constexpr const char* kOdd = R"({"block":[256,128,32],"warps":8,"stages":3,"group":4})";
 
 constexpr Shape kShapes[] = {
     {1000, 1000, 1000, kSmall, true}, {1024, 1024, 1024, kSmall},       {2048, 2048, 2048, kLarge},
