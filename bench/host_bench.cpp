@@ -24,11 +24,6 @@ const tw::Target& target() {
   return sm_90a;
 }
 
-// As a user would set it.
-tw::Config config() {
-  return tw::parse_config(R"({"block":[128,128,16],"warps":8,"stages":3,"group":8})");
-}
-
 tw::TensorSpec matrix(int64_t rows, int64_t columns) {
   return tw::TensorView(nullptr, tw::DType::f32, {rows, columns}, tw::Device::cpu()).spec();
 }
@@ -38,6 +33,9 @@ std::vector<tw::CompileArg> operands() { return {matrix(1000, 999), matrix(999, 
 std::shared_ptr<const tw::ir::Function> traced() {
   return examples::matmul.handle().trace(operands());
 }
+
+// What a user gets without asking.
+tw::Config config() { return tw::default_config(*traced(), target()); }
 
 std::string cuda() {
   return print_cuda(tw::codegen::lower_to_kernel_ir(*traced(), config(), target()).kernel,
