@@ -28,6 +28,8 @@
 namespace tilewright::codegen {
 namespace {
 
+bool dumping() { return std::getenv("TILEWRIGHT_DUMP") != nullptr; }
+
 /// Prints a function after a pass that changed it, when TILEWRIGHT_DUMP asks: "all" or the names of
 /// passes, separated by commas.
 void dump(const std::string& pass, const std::string& before, const std::string& after) {
@@ -107,6 +109,23 @@ int64_t Plan::workspace_bytes(const std::function<int64_t(const std::string&)>& 
   return total;
 }
 
+namespace {
+
+/// Who holds what, one tile a line, in program order; for dumps.
+std::string layout_listing(const LaidOut& laid_out) {
+  std::string text = ir::print(laid_out.fn);
+  ir::for_each_op(laid_out.fn.body(), [&](const ir::Op& op) {
+    for (const ir::Value* result : op.results)
+      if (auto found = laid_out.layouts.find(result); found != laid_out.layouts.end())
+        text += fmt::format("// {} {}: {}\n",
+                            result->name.empty() ? ir::info(op.kind).name : result->name,
+                            ir::to_string(result->type), to_string(found->second));
+  });
+  return text;
+}
+
+}  // namespace
+
 Lowered lower_to_kernel_ir(const ir::Function& traced, const Config& config, const Target& target,
                            const LowerOptions& options) {
   check_config(config, traced, target);
@@ -114,6 +133,7 @@ Lowered lower_to_kernel_ir(const ir::Function& traced, const Config& config, con
   Lowered result;
   result.laid_out = assign_layouts(run_tile_passes(traced, config, written), config);
   ir::verify(result.laid_out.fn, "assign_layouts");
+  if (dumping()) dump("assign_layouts", "", layout_listing(result.laid_out));
 
   LoweredKernel lowered = lower_to_kernel(result.laid_out, config, target, written, options);
   result.kernel = std::move(lowered.kernel);
@@ -122,6 +142,7 @@ Lowered lower_to_kernel_ir(const ir::Function& traced, const Config& config, con
   kernel.name = symbol_of(traced, config, target, options);
   plan_shared(kernel, config, target);
   synchronize(kernel);
+  if (dumping()) dump("synchronize", "", print_kernel_ir(kernel));
   kernel.header = header_lines(traced, result.laid_out.fn, kernel, config, target);
   return result;
 }

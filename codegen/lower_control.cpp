@@ -208,6 +208,7 @@ void lower_loop(Lowering& lowering, const Op& op) {
     return;
   }
   const ir::LoopView view(op);
+  internal_check(view.slices.size() == 1, "a sequential loop over several axes was lowered");
   const int64_t axis = op.integers(AttrKey::axes).at(0);
   const int64_t block = lowering.fn.axes[axis].block;
   declare_carried(lowering, view.carried, view.inits);

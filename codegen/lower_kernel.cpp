@@ -47,6 +47,7 @@ constexpr RuleEntry kRules[] = {
     {OpKind::broadcast, lower_elementwise},
     {OpKind::permute, lower_elementwise},
     {OpKind::convert, lower_convert},
+    {OpKind::reshape, lower_reshape},
     {OpKind::reduce, lower_reduce},
     {OpKind::dot, lower_dot},
     {OpKind::tile_loop, lower_loop},

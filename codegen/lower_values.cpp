@@ -24,7 +24,6 @@ bool is_elementwise(OpKind kind) {
     case OpKind::cast:
     case OpKind::broadcast:
     case OpKind::permute:
-    case OpKind::reshape:
     case OpKind::slice_index:
     case OpKind::iota:
       return true;
@@ -42,7 +41,7 @@ bool is_free(OpKind kind) {
 /// Whether `op` reads its tile operands element by element, so that they can be computed in place.
 bool takes_inlined(OpKind kind) {
   return is_elementwise(kind) || kind == OpKind::reduce || kind == OpKind::store ||
-         kind == OpKind::stage || kind == OpKind::convert;
+         kind == OpKind::stage || kind == OpKind::convert || kind == OpKind::reshape;
 }
 
 /// How often a tile is computed if everything that can be inlined is: uses through free views count

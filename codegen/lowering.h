@@ -180,6 +180,7 @@ void lower_wait(Lowering& lowering, const ir::Op& op);
 void lower_acquire(Lowering& lowering, const ir::Op& op);
 void lower_release(Lowering& lowering, const ir::Op& op);
 void lower_convert(Lowering& lowering, const ir::Op& op);
+void lower_reshape(Lowering& lowering, const ir::Op& op);
 std::vector<std::string> ring_names(const Lowering& lowering, const ir::Op& op);
 
 // --- lower_reduce.cpp, lower_dot.cpp

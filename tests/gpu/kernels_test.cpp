@@ -215,6 +215,22 @@ TEST_F(GpuKernels, TransposedCopy) {
       }
 }
 
+const auto reshaped = kernel("reshaped", [](Tensor x) {
+  Tensor y = empty({x.size(0), 12, 10}, x.dtype());
+  for (auto i : grid(x.size(0))) {
+    Tile twelve = reshape(x[i, all, all], {12, 10});
+    y[i, all, all] = twelve + twelve;
+  }
+  return y;
+});
+
+TEST_F(GpuKernels, Reshape) {
+  KernelCase test{
+      reshaped.handle(), {{DType::f32, {5, 6, 20}}}, {{DType::f32, {5, 12, 10}}}, {}, {}};
+  test.config.block = {};
+  expect_gpu_matches_interpreter(test);
+}
+
 const auto exp_product = kernel("exp_product", [](Tensor a, Tensor b) {
   auto [m, k] = sizes<2>(a);
   auto [k2, n] = sizes<2>(b);
