@@ -99,6 +99,7 @@ CompileCall compile_call(std::span<const CompileArg> args, std::span<const Param
 
 Target target_of(const CompileOptions& options, Device device) {
   if (options.target) return *options.target;
+  if (device.is_emulator()) return parse_target(device.architecture());
   return device.is_cuda() ? runtime::device_target(device.index) : parse_target("sm_80");
 }
 
@@ -245,7 +246,13 @@ const Specialization* KernelHandle::State::specialize(std::span<const CallArg> a
     if (base->written[i] && !params[i].view->empty()) made->nothing_to_do = false;
   if (made->device.is_cpu()) {
     if (const auto config = chosen_config(options.config)) made->block = config->block;
-  } else if (!made->nothing_to_do) {
+  } else if (made->nothing_to_do) {
+    // Nothing is compiled.
+  } else if (made->device.is_emulator()) {
+    made->compiled = std::make_shared<const CompiledKernel>(
+        lower(made->traced, chosen_config(options.config), target_of({}, made->device),
+              runtime::alias_groups(params, made->traced.written)));
+  } else {
     prepare_gpu(*made, options, params);
   }
   return specializations.insert(call.key, std::move(made));
@@ -370,7 +377,7 @@ CompiledKernel KernelHandle::compile(std::vector<CompileArg> args,
     for (int& position : group) position = base->param_of(static_cast<size_t>(position));
   const CompiledKernel compiled = state.lower(made->traced, state.chosen_config(options.config),
                                               target_of(options, device), groups);
-  if (device.is_cpu()) return compiled;
+  if (!device.is_cuda()) return compiled;
   state.load(*made, compiled);
   state.specializations.insert(call.key, std::move(made));
   return compiled;

@@ -113,6 +113,9 @@ void run_specialization(const Specialization& specialization, const LaunchOption
   specialization.traced.order(launch, params);
   if (specialization.device.is_cuda())
     run_on_gpu(specialization, options, params, allocate_workspace);
+  else if (specialization.device.is_emulator())
+    runtime::launch_emulated(*specialization.traced.fn, specialization.compiled->plan(), params,
+                             specialization.device);
   else
     runtime::launch_on_cpu(*specialization.traced.fn, params, specialization.block);
 }

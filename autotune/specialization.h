@@ -42,7 +42,7 @@ struct Specialization {
   Device device;
   bool nothing_to_do = false;                             ///< every output is empty
   std::vector<int64_t> block;                             ///< CPU: block sizes, empty as suits it
-  std::shared_ptr<const CompiledKernel> compiled;         ///< GPU
+  std::shared_ptr<const CompiledKernel> compiled;         ///< GPU, emulated or not
   std::unique_ptr<const runtime::Executable> executable;  ///< GPU
 };
 

@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
 
@@ -18,7 +19,7 @@ namespace {
 
 struct RunOptions {
   KernelOptions kernel;
-  std::string device;
+  std::string device, architecture, compile_flags;
   bool check = false;
   std::string out;
   uint64_t seed = 1;
@@ -81,7 +82,7 @@ bool compare_runs(const RunResult& run, const RunResult& reference, std::string_
 bool check(const KernelHandle& kernel, const std::vector<Argument>& arguments,
            const RunOptions& options, const RunResult& run, Device device) {
   kernel.set_config(std::nullopt);
-  if (device.is_cuda())
+  if (!device.is_cpu())
     return compare_runs(run, run_on(kernel, arguments, Device::cpu(), options.seed),
                         "the interpreter");
   const std::shared_ptr<const ir::Function> traced =
@@ -110,8 +111,16 @@ void write_results(const std::vector<Output>& results, const std::string& path) 
     write(results[i].array, fmt::format("{}_{}.npy", stem, i));
 }
 
+Device device_of(const RunOptions& options) {
+  if (options.device == "emulate" && !options.architecture.empty())
+    return Device::emulate(options.architecture);
+  return options.device.empty() ? default_device() : parse_device(options.device);
+}
+
 void run(const RunOptions& options) {
-  const Device device = options.device.empty() ? default_device() : parse_device(options.device);
+  const Device device = device_of(options);
+  if (!options.compile_flags.empty())
+    ::setenv("TILEWRIGHT_EMULATOR_FLAGS", options.compile_flags.c_str(), /*overwrite=*/1);
   const KernelHandle kernel = options.kernel.find_kernel();
   const std::vector<Argument> arguments = options.kernel.parsed_arguments();
   check_one_definition(kernel.name(), compile_arguments(kernel, arguments));
@@ -133,7 +142,15 @@ void add_run(CLI::App& app) {
   CLI::App* command = app.add_subcommand("run", "Runs a kernel on files or random tensors");
   const auto options = std::make_shared<RunOptions>();
   options->kernel.add_to(*command);
-  command->add_option("--device", options->device, "cpu or cuda:N; else the GPU if there is one");
+  command->add_option(
+      "--device", options->device,
+      "cpu, cuda:N, or emulate to run the printed CUDA on the CPU and check it; else the "
+      "GPU if there is one");
+  command->add_option("--arch", options->architecture,
+                      "With --device emulate: the architecture to print for, sm_80 by default");
+  command->add_option("--compile-flags", options->compile_flags,
+                      "With --device emulate: more flags for the C++ compiler, e.g. "
+                      "-O0,-fsanitize=address");
   command->add_flag("--check", options->check,
                     "Compare with the interpreter (on the CPU: with other tile sizes)");
   command->add_option("--out", options->out, "Write the results to this .npy file");

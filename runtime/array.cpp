@@ -127,7 +127,7 @@ Array::Array(Device device, std::vector<int64_t> sizes, DType dtype)
 Array Array::zeros(Device device, std::vector<int64_t> sizes, DType dtype) {
   Array result(device, std::move(sizes), dtype);
   if (result.bytes() == 0) return result;
-  if (device.is_cpu()) {
+  if (device.is_host()) {
     std::memset(result.data(), 0, static_cast<size_t>(result.bytes()));
     return result;
   }
@@ -143,7 +143,7 @@ Array Array::from_bytes(const void* data, size_t count, std::vector<int64_t> siz
   if (static_cast<int64_t>(count) != result.elements())
     raise(ErrorId::array_length, {}, count, fmt::join(result.sizes(), ","), result.elements());
   if (count == 0) return result;
-  if (device.is_cpu()) {
+  if (device.is_host()) {
     std::memcpy(result.data(), data, static_cast<size_t>(result.bytes()));
     return result;
   }
@@ -179,7 +179,7 @@ Array Array::to_host() const {
 
 Array Array::to_host(const Stream& stream) const {
   Array result(Device::cpu(), {sizes().begin(), sizes().end()}, dtype());
-  if (device().is_cpu()) {
+  if (device().is_host()) {
     if (bytes() > 0) std::memcpy(result.data(), data(), static_cast<size_t>(bytes()));
     return result;
   }
@@ -190,7 +190,7 @@ Array Array::to_host(const Stream& stream) const {
 }
 
 void Array::check_access(bool matches) const {
-  if (!device().is_cpu()) raise(ErrorId::array_not_on_host, {}, to_string(view_));
+  if (!device().is_host()) raise(ErrorId::array_not_on_host, {}, to_string(view_));
   if (!matches) raise(ErrorId::array_dtype, {}, to_string(dtype()));
 }
 

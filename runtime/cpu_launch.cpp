@@ -3,6 +3,8 @@
 #include <bit>
 
 #include "tilewright/ir/error.h"
+#include "tilewright/runtime/emulator.h"
+#include "tilewright/runtime/emulator_module.h"
 #include "tilewright/runtime/half.h"
 #include "tilewright/runtime/interpreter.h"
 
@@ -50,6 +52,30 @@ void launch_on_cpu(const ir::Function& fn, std::span<const Argument> args,
   InterpreterOptions options;
   options.block.assign(block.begin(), block.end());
   interpret(fn, values, options);
+}
+
+void launch_emulated(const ir::Function& fn, const codegen::Plan& plan,
+                     std::span<const Argument> args, Device device) {
+  std::vector<EmulatorArgument> values;
+  for (size_t i = 0; i < args.size(); ++i) {
+    EmulatorArgument& value = values.emplace_back();
+    if (args[i].view != nullptr) {
+      const TensorSpec spec = args[i].view->spec();
+      value = {args[i].view->data(), spec.span(), spec.dtype, true, !fn.params.at(i).allocated};
+    } else {
+      value.tensor = false;
+      value.dtype = args[i].dtype;
+      value.bits = args[i].bits;
+    }
+  }
+  EmulateOptions options;
+  options.flags = emulator_flags();
+  const Emulation emulation = emulate(plan, values, options);
+  if (!emulation.findings.empty())
+    throw_error(ErrorId::emulator_report, fn.loc,
+                fmt::format(fmt::runtime(message_of(ErrorId::emulator_report)), fn.name,
+                            to_string(device), emulation.findings.size()),
+                emulation.report());
 }
 
 }  // namespace tilewright::runtime

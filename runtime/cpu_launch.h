@@ -1,9 +1,10 @@
-// Launches on the CPU, by the interpreter.
+// Launches on the CPU: by the interpreter, or emulated.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
+#include "tilewright/codegen/plan.h"
 #include "tilewright/ir/node.h"
 #include "tilewright/runtime/arguments.h"
 
@@ -14,5 +15,10 @@ namespace tilewright::runtime {
 /// interpreter raises.
 void launch_on_cpu(const ir::Function& fn, std::span<const Argument> args,
                    std::span<const int64_t> block);
+
+/// Emulates a plan of `fn` on host tensors, one argument per parameter, checked already. Raises
+/// emulator_report with the report as its log when a check fails, and what emulate() raises.
+void launch_emulated(const ir::Function& fn, const codegen::Plan& plan,
+                     std::span<const Argument> args, Device device);
 
 }  // namespace tilewright::runtime

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "tilewright/codegen/target.h"
 #include "tilewright/ir/error.h"
 #include "tilewright/ir/log.h"
 #include "tilewright/runtime/driver.h"
@@ -11,12 +12,26 @@
 namespace tilewright {
 
 std::string to_string(Device device) {
+  if (device.is_emulator()) return "emulate:" + device.architecture();
   return device.is_cpu() ? "cpu" : fmt::format("cuda:{}", device.index);
+}
+
+// The index holds the number and, in the lowest bit, the "a" of sm_90a.
+Device Device::emulate(std::string_view architecture) {
+  const Target target = parse_target(architecture);
+  return {Kind::emulator, target.sm * 2 + target.specific};
+}
+
+std::string Device::architecture() const {
+  return is_emulator() ? fmt::format("sm_{}{}", index / 2, index % 2 != 0 ? "a" : "") : "";
 }
 
 Device parse_device(std::string_view text) {
   if (text == "cpu") return Device::cpu();
   if (text == "cuda") return Device::cuda(0);
+  constexpr std::string_view emulate = "emulate:";
+  if (text == "emulate") return Device::emulate("sm_80");
+  if (text.starts_with(emulate)) return Device::emulate(text.substr(emulate.size()));
   constexpr std::string_view prefix = "cuda:";
   if (text.starts_with(prefix)) {
     const std::string_view digits = text.substr(prefix.size());

@@ -15,20 +15,6 @@ int64_t round_up(int64_t bytes) {
   return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
 }
 
-// The integer that a scalar parameter's memory holds.
-int64_t integer_of(uint64_t bits, DType dtype) {
-  switch (size_of(dtype)) {
-    case 1:
-      return dtype == DType::i8 ? static_cast<int8_t>(bits) : static_cast<uint8_t>(bits);
-    case 2:
-      return static_cast<int16_t>(bits);
-    case 4:
-      return static_cast<int32_t>(bits);
-    default:
-      return static_cast<int64_t>(bits);
-  }
-}
-
 // The function parameter that the plan calls `name`: printed names may differ from the user's.
 int source_of(const codegen::Plan& plan, const std::string& name) {
   for (const codegen::Step& step : plan.steps)
@@ -59,6 +45,19 @@ class Scratch {
 };
 
 }  // namespace
+
+int64_t scalar_integer(uint64_t bits, DType dtype) {
+  switch (size_of(dtype)) {
+    case 1:
+      return dtype == DType::i8 ? static_cast<int8_t>(bits) : static_cast<uint8_t>(bits);
+    case 2:
+      return static_cast<int16_t>(bits);
+    case 4:
+      return static_cast<int32_t>(bits);
+    default:
+      return static_cast<int64_t>(bits);
+  }
+}
 
 Executable::Executable(const codegen::Plan& plan,
                        std::span<const std::shared_ptr<const CompiledCuda>> binaries,
@@ -119,8 +118,8 @@ int64_t Executable::evaluate(const Amount& amount, std::span<const ParamValue> v
   return codegen::evaluate(*amount.expression, [&](const std::string& name) {
     for (const auto& [scalar, source] : scalars_)
       if (scalar == name)
-        return integer_of(values[static_cast<size_t>(source)].bits,
-                          params_[static_cast<size_t>(source)].dtype);
+        return scalar_integer(values[static_cast<size_t>(source)].bits,
+                              params_[static_cast<size_t>(source)].dtype);
     throw InternalError("a size of plan " + name_ + " depends on '" + name +
                         "', which is no scalar parameter");
   });

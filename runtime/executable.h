@@ -20,6 +20,9 @@ struct ParamValue {
   uint64_t bits = 0;
 };
 
+/// The integer that a scalar parameter's memory holds.
+int64_t scalar_integer(uint64_t bits, DType dtype);
+
 /// A parameter of the function, in its order.
 struct Parameter {
   DType dtype = DType::f32;

@@ -82,7 +82,7 @@ float Event::since(const Event& begin) const {
 }
 
 void synchronize(Device device) {
-  if (device.is_cpu()) return;
+  if (device.is_host()) return;
   runtime::ContextScope scope(device.index);
   runtime::synchronize_device();
 }

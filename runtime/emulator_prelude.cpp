@@ -1,0 +1,328 @@
+#include "tilewright/runtime/emulator_prelude.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "tilewright/ir/error.h"
+
+namespace tilewright::runtime {
+namespace {
+
+// CUDA's keywords, and the hooks. Functions marked TW_PLAIN are not instrumented, so that each
+// access is seen once; they stay functions, whose return address tells the statement.
+constexpr std::string_view kHooks = R"(
+#define __global__
+#define __device__
+#define __forceinline__ inline
+#define __launch_bounds__(...)
+#define __restrict__ __restrict
+#define __align__(n) alignas(n)
+#define TW_PLAIN \
+  extern "C" __attribute__((noinline, visibility("hidden"), no_sanitize("thread")))
+#define TW_HERE __builtin_return_address(0)
+struct TwDim3 { unsigned x, y, z; };
+struct TwHooks {
+  void (*access)(const void*, unsigned long, int, const void*);
+  unsigned char* (*shared)();
+  TwDim3 (*thread)();
+  TwDim3 (*block)();
+  void (*barrier)(int, const void*);
+  unsigned (*shuffle)(unsigned, int, int, const void*);
+  void (*copy_async)(void*, const void*, int, int, const void*);
+  void (*copy_async_commit)();
+  void (*copy_async_wait)(int, const void*);
+  float (*f16_to_float)(unsigned short);
+  unsigned short (*float_to_f16)(float);
+};
+extern "C" { __attribute__((visibility("default"))) TwHooks tw_hooks; }
+struct TwWords { unsigned long low, high; };
+TW_PLAIN TwWords tw_emu_load(const void* from, unsigned bytes) {
+  tw_hooks.access(from, bytes, 0, TW_HERE);
+  TwWords words = {0, 0};
+  if (bytes == 16) __builtin_memcpy(&words, from, 16);
+  else if (bytes == 8) __builtin_memcpy(&words, from, 8);
+  else if (bytes == 4) __builtin_memcpy(&words, from, 4);
+  else if (bytes == 2) __builtin_memcpy(&words, from, 2);
+  else __builtin_memcpy(&words, from, 1);
+  return words;
+}
+TW_PLAIN void tw_emu_store(void* to, TwWords words, unsigned bytes) {
+  tw_hooks.access(to, bytes, 1, TW_HERE);
+  if (bytes == 16) __builtin_memcpy(to, &words, 16);
+  else if (bytes == 8) __builtin_memcpy(to, &words, 8);
+  else if (bytes == 4) __builtin_memcpy(to, &words, 4);
+  else if (bytes == 2) __builtin_memcpy(to, &words, 2);
+  else __builtin_memcpy(to, &words, 1);
+}
+TW_PLAIN void tw_emu_copy(void* to, const void* from, int bytes, int read) {
+  tw_hooks.copy_async(to, from, bytes, read, TW_HERE);
+}
+TW_PLAIN void tw_emu_commit() { tw_hooks.copy_async_commit(); }
+TW_PLAIN void tw_emu_wait(int pending) { tw_hooks.copy_async_wait(pending, TW_HERE); }
+TW_PLAIN void tw_emu_barrier(int line) { tw_hooks.barrier(line, TW_HERE); }
+TW_PLAIN unsigned tw_emu_shuffle(unsigned word, int lane, int exclusive_or) {
+  return tw_hooks.shuffle(word, lane, exclusive_or, TW_HERE);
+}
+TW_PLAIN float tw_emu_f16_to_float(unsigned short bits) { return tw_hooks.f16_to_float(bits); }
+TW_PLAIN unsigned short tw_emu_to_f16(float x) { return tw_hooks.float_to_f16(x); }
+__attribute__((const)) TW_PLAIN unsigned char* tw_emu_shared() { return tw_hooks.shared(); }
+__attribute__((const)) TW_PLAIN TwDim3 tw_emu_thread() { return tw_hooks.thread(); }
+__attribute__((const)) TW_PLAIN TwDim3 tw_emu_block() { return tw_hooks.block(); }
+#define threadIdx (tw_emu_thread())
+#define blockIdx (tw_emu_block())
+#define __syncthreads() tw_emu_barrier(__LINE__)
+#define __shfl_xor_sync(mask, word, distance) tw_emu_shuffle(word, distance, 1)
+#define __shfl_sync(mask, word, lane) tw_emu_shuffle(word, lane, 0)
+)";
+
+// What -fsanitize=thread makes of every access to memory.
+constexpr std::string_view kInstrumentation = R"(
+#if defined(__SANITIZE_THREAD__) || defined(TW_INSTRUMENTED)
+#define TW_ACCESS(n)                                                                          \
+  TW_PLAIN void __tsan_read##n(void* p) { tw_hooks.access(p, n, 0, TW_HERE); }                \
+  TW_PLAIN void __tsan_write##n(void* p) { tw_hooks.access(p, n, 1, TW_HERE); }               \
+  TW_PLAIN void __tsan_unaligned_read##n(void* p) { tw_hooks.access(p, n, 2, TW_HERE); }      \
+  TW_PLAIN void __tsan_unaligned_write##n(void* p) { tw_hooks.access(p, n, 3, TW_HERE); }     \
+  TW_PLAIN void __tsan_volatile_read##n(void* p) { tw_hooks.access(p, n, 0, TW_HERE); }       \
+  TW_PLAIN void __tsan_volatile_write##n(void* p) { tw_hooks.access(p, n, 1, TW_HERE); }      \
+  TW_PLAIN void __tsan_read_write##n(void* p) { tw_hooks.access(p, n, 1, TW_HERE); }
+TW_ACCESS(1) TW_ACCESS(2) TW_ACCESS(4) TW_ACCESS(8) TW_ACCESS(16)
+TW_PLAIN void __tsan_read_range(void* p, unsigned long n) { tw_hooks.access(p, n, 2, TW_HERE); }
+TW_PLAIN void __tsan_write_range(void* p, unsigned long n) { tw_hooks.access(p, n, 3, TW_HERE); }
+TW_PLAIN void* __tsan_memset(void* p, int value, unsigned long n) {
+  tw_hooks.access(p, n, 3, TW_HERE);
+  return __builtin_memset(p, value, n);
+}
+TW_PLAIN void* __tsan_memcpy(void* p, const void* from, unsigned long n) {
+  tw_hooks.access(from, n, 2, TW_HERE);
+  tw_hooks.access(p, n, 3, TW_HERE);
+  return __builtin_memcpy(p, from, n);
+}
+TW_PLAIN void __tsan_init() {}
+TW_PLAIN void __tsan_func_entry(void*) {}
+TW_PLAIN void __tsan_func_exit(void*) {}
+#endif
+)";
+
+// Built-in functions. Single-precision transcendentals are made in double and rounded, as the
+// interpreter does; directed rounding corrects a result rounded to nearest.
+constexpr std::string_view kBuiltins = R"(
+struct alignas(8) uint2 { unsigned x, y; };
+struct alignas(16) uint4 { unsigned x, y, z, w; };
+#define memcpy __builtin_memcpy
+template <class To, class From> inline To tw_bits(From x) {
+  static_assert(sizeof(To) == sizeof(From));
+  return __builtin_bit_cast(To, x);
+}
+inline float __uint_as_float(unsigned x) { return tw_bits<float>(x); }
+inline unsigned __float_as_uint(float x) { return tw_bits<unsigned>(x); }
+inline double __longlong_as_double(long long x) { return tw_bits<double>(x); }
+inline long long __double_as_longlong(double x) { return tw_bits<long long>(x); }
+inline float tw_next(float x, bool up) {
+  if (x == 0) return tw_bits<float>(up ? 1u : 0x80000001u);
+  return tw_bits<float>(tw_bits<unsigned>(x) + ((x > 0) == up ? 1u : -1u));
+}
+// The float next to `value + rest` in a direction; |rest| is below half a unit of value's last place.
+inline float tw_directed(double value, double rest, bool up) {
+  const float nearest = (float)value;
+  if (value != value) return nearest;
+  const bool below = nearest < value || (nearest == value && rest > 0);
+  const bool above = nearest > value || (nearest == value && rest < 0);
+  return (up && below) || (!up && above) ? tw_next(nearest, up) : nearest;
+}
+inline float __double2float_rd(double x) { return tw_directed(x, 0, false); }
+inline float __double2float_ru(double x) { return tw_directed(x, 0, true); }
+inline float __int2float_rd(int x) { return tw_directed(x, 0, false); }
+inline float __int2float_ru(int x) { return tw_directed(x, 0, true); }
+// A 64-bit integer is the sum of two doubles: its rounded value and what that left out.
+inline double tw_rest(long long x, double value) {
+  if (value >= 9223372036854775808.0) return (double)(x - 9223372036854775807LL) - 1;
+  return (double)(x - (long long)value);
+}
+inline float __ll2float_rd(long long x) { return tw_directed(x, tw_rest(x, x), false); }
+inline float __ll2float_ru(long long x) { return tw_directed(x, tw_rest(x, x), true); }
+// The product of floats is exact in double; the sum is split into its rounded value and the rest.
+inline float tw_fma_directed(float x, float y, float z, bool up) {
+  const double product = (double)x * y, sum = product + z;
+  if (sum - sum != 0) return (float)sum;
+  if (sum == 0) {
+    const bool both = __builtin_signbit(product) && __builtin_signbit(z);
+    return !up && (product != 0 || __builtin_signbit(product) || __builtin_signbit(z)) ? -0.0f
+           : both                                                                     ? -0.0f
+                                                                                      : 0.0f;
+  }
+  const double part = sum - product, rest = (product - (sum - part)) + (z - part);
+  return tw_directed(sum, rest, up);
+}
+inline float __fmaf_rd(float x, float y, float z) { return tw_fma_directed(x, y, z, false); }
+inline float __fmaf_ru(float x, float y, float z) { return tw_fma_directed(x, y, z, true); }
+#define TW_UNARY(name)                                                              \
+  inline float tw_emu_##name##f(float x) { return (float)__builtin_##name(x); }     \
+  inline double tw_emu_##name(double x) { return __builtin_##name(x); }
+TW_UNARY(exp) TW_UNARY(exp2) TW_UNARY(log) TW_UNARY(log2) TW_UNARY(sin) TW_UNARY(cos)
+TW_UNARY(tanh) TW_UNARY(erf)
+inline float tw_emu_rsqrtf(float x) { return (float)(1 / __builtin_sqrt(x)); }
+inline double tw_emu_rsqrt(double x) { return 1 / __builtin_sqrt(x); }
+inline float tw_emu_powf(float x, float y) { return (float)__builtin_pow(x, y); }
+#define expf tw_emu_expf
+#define exp tw_emu_exp
+#define exp2f tw_emu_exp2f
+#define exp2 tw_emu_exp2
+#define logf tw_emu_logf
+#define log tw_emu_log
+#define log2f tw_emu_log2f
+#define log2 tw_emu_log2
+#define sinf tw_emu_sinf
+#define sin tw_emu_sin
+#define cosf tw_emu_cosf
+#define cos tw_emu_cos
+#define tanhf tw_emu_tanhf
+#define tanh tw_emu_tanh
+#define erff tw_emu_erff
+#define erf tw_emu_erf
+#define rsqrtf tw_emu_rsqrtf
+#define rsqrt tw_emu_rsqrt
+#define powf tw_emu_powf
+#define pow __builtin_pow
+#define sqrtf __builtin_sqrtf
+#define sqrt __builtin_sqrt
+#define fabsf __builtin_fabsf
+#define fabs __builtin_fabs
+#define floorf __builtin_floorf
+#define floor __builtin_floor
+#define ceilf __builtin_ceilf
+#define ceil __builtin_ceil
+#define fmodf __builtin_fmodf
+#define fmod __builtin_fmod
+#define fmaf __builtin_fmaf
+#define fma __builtin_fma
+#define TW_EXTREMA(T)                                                 \
+  inline T min(T x, T y) { return y < x ? y : x; }                    \
+  inline T max(T x, T y) { return x < y ? y : x; }
+TW_EXTREMA(int) TW_EXTREMA(unsigned) TW_EXTREMA(long long) TW_EXTREMA(unsigned long long)
+)";
+
+enum class TwinSource {
+  own,      // text below
+  printed,  // the device text, which is plain C++ over the built-ins above
+  older,    // the device text for older targets, likewise
+};
+
+struct Twin {
+  std::string_view name;
+  TwinSource source = TwinSource::printed;
+  std::string_view text = {};
+  std::string_view only_with = {};  // tells overloads apart, as in Helper
+};
+
+// What each helper that is not plain C++ does, by the PTX ISA: ld, st; cp.async; cvt.
+constexpr Twin kTwins[] = {
+    {"shared_memory", TwinSource::own,
+     R"(template <class T> inline T& shared_memory() { return *reinterpret_cast<T*>(tw_emu_shared()); })"},
+    {"Word"},
+    {"load", TwinSource::own, R"(template <int n, class T> inline void load(T* to, const T* from) {
+  const TwWords words = tw_emu_load(from, sizeof(typename Word<n * sizeof(T)>::type));
+  memcpy(to, &words, n * sizeof(T));
+})"},
+    {"store", TwinSource::own,
+     R"(template <int n, class T> inline void store(T* to, const T* from) {
+  TwWords words = {0, 0};
+  memcpy(&words, from, n * sizeof(T));
+  tw_emu_store(to, words, sizeof(typename Word<n * sizeof(T)>::type));
+})"},
+    {"copy_async", TwinSource::own,
+     R"(template <int n, class T> inline void copy_async(T* to, const T* from, int valid = n) {
+  constexpr int bytes = n * sizeof(T);
+  static_assert(bytes == 4 || bytes == 8 || bytes == 16);
+  tw_emu_copy(to, from, bytes, valid * (int)sizeof(T));
+})"},
+    {"copy_async_commit", TwinSource::own, "inline void copy_async_commit() { tw_emu_commit(); }"},
+    {"copy_async_wait", TwinSource::own,
+     "template <int pending> inline void copy_async_wait() { tw_emu_wait(pending); }"},
+    {"f16"},
+    {"bf16"},
+    {"to_float", TwinSource::own,
+     "inline float to_float(f16 x) { return tw_emu_f16_to_float(x.bits); }", "f16"},
+    {"to_float", TwinSource::printed, {}, "bf16"},
+    {"to_f16", TwinSource::own, "inline f16 to_f16(float x) { return {tw_emu_to_f16(x)}; }"},
+    {"to_bf16", TwinSource::older},
+    {"odd"},
+    {"to_odd"},
+    {"fma_odd"},
+    {"shuffle_xor"},
+    {"shuffle"},
+    {"infinity"},
+    {"nan"},
+    {"max", TwinSource::older},
+    {"min", TwinSource::older},
+    {"max_double"},
+    {"min_double"},
+    {"div"},
+    {"rem"},
+    {"abs"},
+    {"to_int"},
+    {"TileId"},
+    {"grouped_tile"},
+};
+
+const Twin* twin_of(const codegen::Helper& helper) {
+  for (const Twin& twin : kTwins)
+    if (twin.name == helper.name && twin.only_with == helper.only_with) return &twin;
+  return nullptr;
+}
+
+std::string_view text_of(const Twin& twin, const codegen::Helper& helper) {
+  switch (twin.source) {
+    case TwinSource::own:
+      return twin.text;
+    case TwinSource::printed:
+      return helper.text;
+    case TwinSource::older:
+      return helper.older_text;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string_view kernel_body(std::string_view source) {
+  for (const std::string_view begin : {"struct Shared {", "extern \"C\" __global__"})
+    for (size_t at = source.find(begin); at != source.npos; at = source.find(begin, at + 1))
+      if (at == 0 || source[at - 1] == '\n') return source.substr(at);
+  throw InternalError("a printed source holds no kernel");
+}
+
+bool has_host_twin(const codegen::Helper& helper) { return twin_of(helper) != nullptr; }
+
+const std::string& host_prelude() {
+  static const std::string prelude = [] {
+    std::string text(kHooks);
+    text += kInstrumentation;
+    text += kBuiltins;
+    text += "namespace tw {\n";
+    for (const codegen::Helper& helper : codegen::helpers())
+      if (const Twin* twin = twin_of(helper)) text += fmt::format("{}\n", text_of(*twin, helper));
+    return text + "}  // namespace tw\n";
+  }();
+  return prelude;
+}
+
+std::string host_source(const codegen::KernelStep& step, const std::string& file) {
+  const std::string_view body = kernel_body(step.source);
+  const std::string_view before(step.source.data(), step.source.size() - body.size());
+  std::string text = host_prelude();
+  text += fmt::format("#line {} \"{}\"\n", std::ranges::count(before, '\n') + 1, file);
+  text += body;
+  text += "#line 1 \"entry\"\n";
+  text += "extern \"C\" __attribute__((visibility(\"default\"), no_sanitize(\"thread\")))\n";
+  text += fmt::format("void tw_entry(void** params) {{\n  {}(", step.symbol);
+  for (size_t i = 0; i < step.params.size(); ++i) {
+    const codegen::KernelParam& param = step.params[i];
+    const std::string type = codegen::cuda_type(param.dtype) + (param.tensor ? "*" : "");
+    text += fmt::format("{}*({}*)params[{}]", i > 0 ? ", " : "", type, i);
+  }
+  return text + ");\n}\n";
+}
+
+}  // namespace tilewright::runtime

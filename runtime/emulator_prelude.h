@@ -1,0 +1,50 @@
+// What stands before a printed kernel when it is compiled for the CPU.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "tilewright/codegen/plan.h"
+#include "tilewright/codegen/prelude.h"
+
+namespace tilewright::runtime {
+
+/// Indices as CUDA has them. The layout is shared with the host prelude.
+struct Dim3 {
+  unsigned x = 0, y = 0, z = 0;
+};
+
+/// What emulated code calls; a table of the loaded object, filled after loading. The layout is
+/// shared with the host prelude, `pc` is where the code that calls continues.
+struct EmulatorHooks {
+  /// kind: 0 a read, 1 a write; plus 2 for one that the GPU may make in smaller pieces.
+  void (*access)(const void* address, unsigned long bytes, int kind, const void* pc);
+  unsigned char* (*shared)();
+  Dim3 (*thread)();
+  Dim3 (*block)();
+  void (*barrier)(int line, const void* pc);
+  unsigned (*shuffle)(unsigned word, int lane, int exclusive_or, const void* pc);
+  void (*copy_async)(void* to, const void* from, int bytes, int read, const void* pc);
+  void (*copy_async_commit)();
+  void (*copy_async_wait)(int pending, const void* pc);
+  float (*f16_to_float)(unsigned short bits);
+  unsigned short (*float_to_f16)(float x);
+};
+
+/// The part of a printed source that is the kernel itself (`struct Shared`, if there is one, and
+/// the function), without header and prelude. InternalError when there is no kernel in it.
+std::string_view kernel_body(std::string_view source);
+
+/// Whether a helper of codegen/prelude.h has a host implementation.
+bool has_host_twin(const codegen::Helper& helper);
+
+/// The host implementations of all helpers of codegen/prelude.h and of the CUDA built-ins that
+/// printed kernels use, as C++ without includes.
+const std::string& host_prelude();
+
+/// The translation unit for a kernel: host prelude, the body byte for byte with its lines numbered
+/// as in `file`, the printed source, and `extern "C" void tw_entry(void** params)`.
+std::string host_source(const codegen::KernelStep& step, const std::string& file);
+
+}  // namespace tilewright::runtime
