@@ -47,8 +47,8 @@ struct MemoryRegion {
   int64_t bytes = 0;
   int element = 1;  ///< bytes of a cell: the smallest element
   bool defined = true;
-  bool dirty = false;                            ///< a kernel wrote to it; changed as an atomic
-  std::vector<GridCell> grid = {};                    ///< of the running kernel
+  bool dirty = false;               ///< a kernel wrote to it; changed as an atomic
+  std::vector<GridCell> grid = {};  ///< of the running kernel
   std::unique_ptr<std::atomic<bool>[]> written = {};  ///< by any block; for regions not defined
 };
 
