@@ -20,6 +20,8 @@ constexpr std::string_view kHooks = R"(
 #define __align__(n) alignas(n)
 #define TW_PLAIN \
   extern "C" __attribute__((noinline, visibility("hidden"), no_sanitize("thread")))
+#define TW_CONSTANT \
+  extern "C" __attribute__((const, noinline, visibility("hidden"), no_sanitize("thread")))
 #define TW_HERE __builtin_return_address(0)
 struct TwDim3 { unsigned x, y, z; };
 struct TwHooks {
@@ -66,9 +68,9 @@ TW_PLAIN unsigned tw_emu_shuffle(unsigned word, int lane, int exclusive_or) {
 }
 TW_PLAIN float tw_emu_f16_to_float(unsigned short bits) { return tw_hooks.f16_to_float(bits); }
 TW_PLAIN unsigned short tw_emu_to_f16(float x) { return tw_hooks.float_to_f16(x); }
-__attribute__((const)) TW_PLAIN unsigned char* tw_emu_shared() { return tw_hooks.shared(); }
-__attribute__((const)) TW_PLAIN TwDim3 tw_emu_thread() { return tw_hooks.thread(); }
-__attribute__((const)) TW_PLAIN TwDim3 tw_emu_block() { return tw_hooks.block(); }
+TW_CONSTANT unsigned char* tw_emu_shared() { return tw_hooks.shared(); }
+TW_CONSTANT TwDim3 tw_emu_thread() { return tw_hooks.thread(); }
+TW_CONSTANT TwDim3 tw_emu_block() { return tw_hooks.block(); }
 #define threadIdx (tw_emu_thread())
 #define blockIdx (tw_emu_block())
 #define __syncthreads() tw_emu_barrier(__LINE__)
