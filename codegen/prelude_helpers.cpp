@@ -25,8 +25,7 @@ template <> struct Word<16> { using type = uint4; };)"},
        .text =
            R"(template <int n, class T> __device__ __forceinline__ void load(T* to, const T* from) {
   using W = typename Word<n * sizeof(T)>::type;
-  const W word = *reinterpret_cast<const W*>(from);
-  memcpy(to, &word, sizeof word);  // a renaming of registers, not a copy
+  *reinterpret_cast<W*>(to) = *reinterpret_cast<const W*>(from);
 })",
        .needs = {"Word"},
        .pointers = {{0, Access::write}, {1, Access::read}}},
