@@ -119,6 +119,10 @@ Device device_of(const RunOptions& options) {
 
 void run(const RunOptions& options) {
   const Device device = device_of(options);
+  for (const auto& [option, value] :
+       {std::pair{"--arch", options.architecture}, {"--compile-flags", options.compile_flags}})
+    if (!value.empty() && !device.is_emulator())
+      raise(ErrorId::argument_syntax, {}, option, "it goes with --device emulate only");
   if (!options.compile_flags.empty())
     ::setenv("TILEWRIGHT_EMULATOR_FLAGS", options.compile_flags.c_str(), /*overwrite=*/1);
   const KernelHandle kernel = options.kernel.find_kernel();

@@ -162,6 +162,8 @@ class PlanRun {
 
   // False when a mistake stopped the kernel.
   bool launch(const codegen::KernelStep& step) {
+    internal_check(step.cluster == 1 && !step.cooperative,
+                   "the emulator has no clusters and no cooperative grids");
     const int64_t grid = sizes_.evaluate(step.grid);
     if (grid == 0) return true;
     if (grid > std::numeric_limits<int32_t>::max())

@@ -116,6 +116,10 @@ TEST(EmulatedDevice, TheProgramRunsKernelsOnIt) {
   EXPECT_EQ(run.status, 0) << run.output;
   EXPECT_NE(run.output.find("matmul on emulate:sm_80"), std::string::npos) << run.output;
   EXPECT_NE(run.output.find("compared with the interpreter: ok"), std::string::npos) << run.output;
+  const CommandResult wrong =
+      run_command(program + " run matmul 'f32[9,9]' 'f32[9,9]' --device cpu --arch sm_80");
+  EXPECT_EQ(wrong.status, 1) << wrong.output;
+  EXPECT_NE(wrong.output.find("--arch"), std::string::npos) << wrong.output;
 }
 
 }  // namespace
