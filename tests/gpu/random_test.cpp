@@ -24,7 +24,7 @@ class GpuRandom : public GpuTest {
  protected:
   static int cases() {
     const char* text = std::getenv("TILEWRIGHT_RANDOM_CASES");
-    return text != nullptr ? std::atoi(text) : 40;
+    return text != nullptr ? std::atoi(text) : 12;
   }
   template <class T>
   T pick(std::initializer_list<T> of) {
