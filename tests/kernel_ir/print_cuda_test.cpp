@@ -8,6 +8,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "tests/support/golden.h"
 #include "tests/support/sample_kernel.h"
 #include "tilewright/codegen/kernel_ir.h"
 #include "tilewright/codegen/print_cuda.h"
@@ -269,12 +270,8 @@ TEST(PrintCuda, ParametersSayWhatTheyAre) {
 }
 
 TEST(PrintCuda, SampleKernelIsTheGolden) {
-  const std::string path = TILEWRIGHT_SOURCE_DIR "/tests/kernel_ir/golden/sample_kernel.cu";
   const std::string printed = print_cuda(testing::sample_kernel(), parse_target("sm_80"));
-  if (std::getenv("TILEWRIGHT_UPDATE_GOLDENS")) std::ofstream(path) << printed;
-  std::stringstream golden;
-  golden << std::ifstream(path).rdbuf();
-  EXPECT_EQ(printed, golden.str());
+  testing::expect_golden("kernel_ir/golden/sample_kernel.cu", printed);
   std::istringstream lines(printed);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
 }

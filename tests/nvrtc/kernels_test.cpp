@@ -1,0 +1,111 @@
+// Generated kernels compile for every target, with the config that users get by default, and no
+// register is spilled.
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <thread>
+
+#include "examples/kernels/linear.h"
+#include "examples/kernels/matmul.h"
+#include "examples/kernels/row_minmax.h"
+#include "examples/kernels/row_sum.h"
+#include "examples/kernels/saxpy.h"
+#include "examples/kernels/softmax.h"
+#include "examples/kernels/tile_ranges.h"
+#include "examples/kernels/vector_add.h"
+#include "tests/codegen/kernel_list.h"
+#include "tilewright/codegen/plan.h"
+#include "tilewright/runtime/nvrtc.h"
+
+namespace tilewright::testing {
+namespace {
+
+constexpr const char* kTargets[] = {"sm_75", "sm_80", "sm_90a", "sm_100a", "sm_120a"};
+
+/// A kernel to compile.
+struct Source {
+  std::string what;
+  codegen::KernelStep kernel;
+  Target target;
+};
+
+void add(std::vector<Source>& sources, const std::string& what, const ir::Function& fn,
+         std::optional<Config> config = {}) {
+  for (const char* name : kTargets) {
+    const Target target = parse_target(name);
+    try {
+      const codegen::Plan plan =
+          codegen::lower(fn, config.value_or(default_config(fn, target)), target);
+      sources.push_back({fmt::format("{} for {}, config {}", what, name, to_json(plan.config)),
+                         plan.steps.at(0).kernel, target});
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << what << " for " << name << ": " << error.what();
+    }
+  }
+}
+
+void add_example(std::vector<Source>& sources, const KernelHandle& kernel,
+                 std::vector<CompileArg> args) {
+  add(sources, "example " + kernel.name(), *kernel.trace(args));
+}
+
+/// Compiles all of them on every core.
+void expect_compile(const std::vector<Source>& sources) {
+  std::vector<std::string> problems(sources.size());
+  std::atomic<size_t> next = 0;
+  const auto work = [&] {
+    for (size_t i; (i = next++) < sources.size();) {
+      const Source& source = sources[i];
+      try {
+        const runtime::CompiledCuda made =
+            runtime::compile_cuda(source.kernel.source, source.kernel.symbol, source.target);
+        if (made.resources.spill_bytes > 0 || made.resources.local_bytes > 0)
+          problems[i] = fmt::format("{} registers, spills {} bytes, stack frame {} bytes",
+                                    made.resources.registers, made.resources.spill_bytes,
+                                    made.resources.local_bytes);
+      } catch (const std::exception& error) {
+        problems[i] = fmt::format("{}\n{}", error.what(), source.kernel.source);
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned i = 0; i < std::max(2u, std::thread::hardware_concurrency()); ++i)
+    threads.emplace_back(work);
+  for (std::thread& thread : threads) thread.join();
+  for (size_t i = 0; i < sources.size(); ++i) EXPECT_EQ(problems[i], "") << sources[i].what;
+}
+
+TEST(Kernels, Examples) {
+  std::vector<Source> sources;
+  add_example(sources, examples::matmul,
+              {contiguous_spec(f32, {1000, 999}), contiguous_spec(f32, {999, 1001})});
+  add_example(sources, examples::matmul,
+              {contiguous_spec(f32, {4096, 4096}), TensorSpec{f32, {4096, 4096}, {1, 4096}}});
+  add_example(sources, examples::matmul,
+              {contiguous_spec(bf16, {512, 512}), contiguous_spec(bf16, {512, 512})});
+  add_example(sources, examples::matmul,
+              {contiguous_spec(f32, {9, 9}), contiguous_spec(f32, {9, 9})});
+  add_example(sources, examples::linear_gelu,
+              {contiguous_spec(f32, {256, 300}), contiguous_spec(f32, {300, 200}),
+               contiguous_spec(f32, {200})});
+  add_example(sources, examples::row_minmax, {contiguous_spec(f32, {1000, 777})});
+  add_example(sources, examples::row_sum, {contiguous_spec(f32, {1000, 999})});
+  add_example(sources, examples::softmax, {contiguous_spec(bf16, {8192, 4096})});
+  add_example(sources, examples::softmax, {contiguous_spec(f32, {100, 1000})});
+  add_example(sources, examples::tile_ranges, {10});
+  add_example(sources, examples::tile_pairs, {10, 10});
+  add_example(sources, examples::vector_add,
+              {contiguous_spec(f32, {1 << 28}), contiguous_spec(f32, {1 << 28})});
+  expect_compile(sources);
+}
+
+TEST(Kernels, OfTheTestsOfCodeGeneration) {
+  std::vector<Source> sources;
+  for (const KernelCase& kernel : every_kernel()) add(sources, kernel.name, kernel.fn);
+  expect_compile(sources);
+}
+
+}  // namespace
+}  // namespace tilewright::testing
