@@ -1,10 +1,8 @@
 // std: c++23
 // expect: passing
-// line: 9
+// line: 8
 #include "tilewright/dsl/dsl.h"
 
 namespace tw = tilewright;
 
-void kernel(tw::Tile x, tw::Tile y) {
-  x + y = y;
-}
+void kernel(tw::Tile x, tw::Tile y) { x + y = y; }
