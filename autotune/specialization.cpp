@@ -1,4 +1,5 @@
 #include "tilewright/autotune/specialization.h"
+#include "tilewright/codegen/passes.h"
 #include "tilewright/ir/form_fma.h"
 
 #include <algorithm>
@@ -82,7 +83,7 @@ Traced examine(ir::Function fn) {
     if (fn.params[i].allocated &&
         std::ranges::find(traced.made, static_cast<int>(i)) == traced.made.end())
       raise(ErrorId::result_not_returned, fn.loc, fn.name, fn.params[i].name);
-  traced.written = runtime::written_params(fn);
+  traced.written = codegen::written_params(fn);
   traced.fn = std::make_shared<const ir::Function>(std::move(fn));
   return traced;
 }

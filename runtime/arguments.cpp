@@ -115,16 +115,6 @@ std::vector<SharedMemory> find_sharing(std::span<const Argument> args) {
   return pairs;
 }
 
-std::vector<bool> written_params(const ir::Function& fn) {
-  std::vector<bool> written(fn.params.size(), false);
-  ir::for_each_op(fn.body(), [&](const ir::Op& op) {
-    if (op.effect() != ir::Effect::write) return;
-    if (const ir::Param* param = fn.param_of(op.operand(0)))
-      written[param - fn.params.data()] = true;
-  });
-  return written;
-}
-
 void check_result(std::string_view kernel, const ir::Param& param, const TensorView& view) {
   if (view.dtype() == param.spec.dtype && std::ranges::equal(view.sizes(), param.spec.sizes))
     return;

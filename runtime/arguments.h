@@ -37,9 +37,6 @@ uint64_t sharing_word(const SharedMemory& pair);
 /// The pairs among `args` whose bytes overlap.
 std::vector<SharedMemory> find_sharing(std::span<const Argument> args);
 
-/// Which parameters of the function the kernel stores to.
-std::vector<bool> written_params(const ir::Function& fn);
-
 /// Raises out_spec unless the view has the dtype and sizes of a result that the kernel makes.
 void check_result(std::string_view kernel, const ir::Param& param, const TensorView& view);
 
