@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "tilewright/codegen/function_exprs.h"
+#include "tilewright/codegen/host_size.h"
 #include "tilewright/codegen/lowering.h"
 #include "tilewright/codegen/pipeline.h"
 #include "tilewright/codegen/prelude.h"
@@ -65,6 +66,14 @@ std::string save_array(Lowering& lowering, const Value* value) {
   return saved;
 }
 
+/// How many tiles lie between two positions, for the host.
+ExprRef tiles_between(const ExprRef& begin, const ExprRef& limit, int64_t block) {
+  const ExprRef extent = limit - begin;
+  if (extent->kind == Expr::Kind::integer)
+    return integer(extent->value <= 0 ? 0 : (extent->value + block - 1) / block);
+  return call("max", {(extent + integer(block - 1)) / integer(block), integer(0)});
+}
+
 /// The grid: blockIdx.x becomes a tile along every axis.
 void lower_grid(Lowering& lowering, const Op& op) {
   const ir::LoopView loop(op);
@@ -73,9 +82,10 @@ void lower_grid(Lowering& lowering, const Op& op) {
   std::vector<ExprRef> counts, ids(n);
   ExprRef grid = integer(1);
   for (int i = 0; i < n; ++i) {
-    counts.push_back(
-        tile_count(lowering, loop.begins[i], loop.limits[i], lowering.fn.axes[axes[i]].block));
-    grid = grid * counts.back();
+    const int64_t block = lowering.fn.axes[axes[i]].block;
+    counts.push_back(tile_count(lowering, loop.begins[i], loop.limits[i], block));
+    grid = grid * tiles_between(host_size(lowering, loop.begins[i]),
+                                host_size(lowering, loop.limits[i]), block);
   }
   lowering.kernel.grid = grid;
   std::vector<int64_t> walk(n);
@@ -186,8 +196,7 @@ void bind_results(Lowering& lowering, const Op& op, const std::vector<const Valu
 
 ExprRef tile_count(Lowering& lowering, const Value* begin, const Value* limit, int64_t block) {
   const ExprRef extent = scalar_value(lowering, limit) - scalar_value(lowering, begin);
-  if (extent->kind == Expr::Kind::integer)
-    return integer(extent->value <= 0 ? 0 : (extent->value + block - 1) / block);
+  if (extent->kind == Expr::Kind::integer) return tiles_between(integer(0), extent, block);
   return index_extremum(lowering, "max", (extent + integer(block - 1)) / integer(block),
                         integer(0));
 }

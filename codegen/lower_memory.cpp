@@ -165,8 +165,10 @@ void lower_load(Lowering& lowering, const Op& op) {
   lowering.at_source(op);
   if (value->type.is_scalar()) {
     const std::string variable = lowering.names.unique(hint);
-    lowering.emit(
-        declare(cuda_type(value->type.dtype), variable, tensor_element(lowering, op, facts, {})));
+    ExprRef element = tensor_element(lowering, op, facts, {});
+    if (ExprRef guard = access_guard(lowering, op, {}))
+      element = conditional(guard, element, constant_expr(int64_t{0}, value->type.dtype));
+    lowering.emit(declare(cuda_type(value->type.dtype), variable, element));
     lowering.scalars[value] = name(variable);
     record_access(lowering, op, "load", size_of(value->type.dtype), false);
     return;

@@ -25,6 +25,7 @@ struct Reduction {
   Layout to;
   std::vector<int64_t> axes;
   std::string name;
+  std::string others = {};  ///< what other lanes hold, where it has to be read first
 
   bool reduced(int axis) const { return std::find(axes.begin(), axes.end(), axis) != axes.end(); }
   DType dtype() const { return result->type.dtype; }
@@ -104,8 +105,15 @@ void lane_part(Reduction& r) {
   for (const auto& [first, limit] : lane_ranges(r))
     for_result(r, [&, first = first, limit = limit](const RegIndex& kept) {
       const std::string& distance = r.lowering.vector_loop[1];
-      const ExprRef other = call("tw::shuffle_xor", {r.element(kept), name(distance)});
-      std::vector<Stmt> body = {assign(r.element(kept), r.combine(r.element(kept), other))};
+      const ExprRef shuffled = call("tw::shuffle_xor", {r.element(kept), name(distance)});
+      std::vector<Stmt> body;
+      ExprRef other = shuffled;
+      if (r.dtype() == DType::boolean) {
+        // && and || do not evaluate their second operand in every lane; a shuffle needs them all.
+        body.push_back(declare("bool", r.others, shuffled));
+        other = name(r.others);
+      }
+      body.push_back(assign(r.element(kept), r.combine(r.element(kept), other)));
       r.lowering.emit(
           loop(distance, integer(first), integer(limit), name(distance), true, std::move(body)));
     });
@@ -218,6 +226,7 @@ void lower_reduce(Lowering& lowering, const Op& op) {
     lowering.scalars[result] = name(r.name);
   }
   thread_part(r);
+  if (r.dtype() == DType::boolean) r.others = lowering.names.unique("of_other_lane");
   lane_part(r);
   warp_part(r);
 }
