@@ -86,8 +86,11 @@ std::string compile_command(const std::string& compiler, const std::vector<std::
                         " -std=c++20 -x c++ -w -O1 -g -fPIC -shared -nostdlib -ffp-contract=off"
                         " -fno-strict-aliasing -fno-exceptions -fno-stack-protector";
   // Compilers combine no two sanitizers; the user's own takes the place of our checks.
-  if (!has_own_sanitizer(flags)) command += " -fsanitize=thread -DTW_INSTRUMENTED";
+  const bool instrumented = !has_own_sanitizer(flags);
+  if (instrumented) command += " -fsanitize=thread -DTW_INSTRUMENTED";
   for (const std::string& flag : flags) command += " " + quoted(flag);
+  // Without optimization g++ does not instrument stores of a structure that a call returns.
+  if (instrumented) command += " -O1";
   return command;
 }
 

@@ -2,6 +2,7 @@
 // grids whose size is computed. The emulator against the interpreter.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <vector>
 
 #include "tests/support/expect_error.h"
@@ -88,6 +89,22 @@ TEST(Edges, GridsOfComputedSizes) {
         EXPECT_EQ(range.value(i), i >= n - 1 && i < std::min(n * 2 + 1, 20) ? i + 1 : 0) << n;
       }
     }
+}
+
+const auto half_sums = kernel("half_sums", [](Tensor x) {
+  Tensor y = empty({x.size(1)}, x.dtype());
+  for ([[maybe_unused]] auto once : grid(1)) y[all] = sum(x[all, all], axis(0));
+  return y;
+});
+
+TEST(Edges, StoresOfHalvesAreSeenWhateverTheCompilersFlags) {
+  const std::vector<uint16_t> ones(7 * 9, 0x3c00);
+  ::setenv("TILEWRIGHT_EMULATOR_FLAGS", "-O0", 1);
+  const Array x =
+      Array::from_bytes(ones.data(), ones.size(), {7, 9}, f16, Device::emulate("sm_80"));
+  const std::vector<double> sums = values(half_sums(x));
+  ::unsetenv("TILEWRIGHT_EMULATOR_FLAGS");
+  EXPECT_EQ(sums, std::vector<double>(9, 7.0));
 }
 
 TEST(Edges, GridsThatTheHostCannotSizeAreRefused) {
