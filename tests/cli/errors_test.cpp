@@ -1,6 +1,8 @@
 // The errors of the program's own, and how it compares results.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <limits>
 
@@ -26,7 +28,8 @@ TEST(Errors, AMissingLibrary) {
 class FakeDisassembler {
  public:
   explicit FakeDisassembler(const std::string& script) : saved_(::getenv("PATH")) {
-    const std::string folder = ::testing::TempDir() + "tilewright_fake_bin";
+    const std::string folder =
+        ::testing::TempDir() + fmt::format("tilewright_fake_bin_{}", ::getpid());
     testing::run_command("mkdir -p " + folder + " && printf '#!/bin/sh\n" + script + "\n' > " +
                          folder + "/nvdisasm && chmod +x " + folder + "/nvdisasm");
     ::setenv("PATH", (folder + ":" + saved_).c_str(), 1);
