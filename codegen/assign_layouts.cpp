@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "tilewright/codegen/layout_classes.h"
+#include "tilewright/codegen/matrix_layouts.h"
+#include "tilewright/codegen/matrix_unit.h"
 #include "tilewright/codegen/stage_layouts.h"
 #include "tilewright/ir/builder.h"
 #include "tilewright/ir/error.h"
@@ -44,8 +46,14 @@ std::vector<int64_t> inverse(const std::vector<int64_t>& dims) {
 /// Chooses one layout per class.
 class Chooser {
  public:
-  Chooser(const ir::Function& fn, const ir::Facts& facts, const Config& config)
-      : fn_(fn), facts_(facts), config_(config), classes_(fn), chosen_(classes_.count()) {
+  Chooser(const ir::Function& fn, const ir::Facts& facts, const Config& config,
+          const Target& target)
+      : fn_(fn),
+        facts_(facts),
+        config_(config),
+        target_(target),
+        classes_(fn),
+        chosen_(classes_.count()) {
     ir::for_each_op(fn.body(), [&](const Op& op) { visit(op); });
     choose_dots();
     choose_rest();
@@ -83,11 +91,23 @@ class Chooser {
     for (const Op* dot : dots_) {
       std::optional<Layout>& layout = chosen_[classes_.of(dot->result())];
       if (layout) continue;
-      const auto extents = fn_.extents(dot->result()->type.shape);
-      const auto [vector_m, vector_n] = dot_vectors(fn_, facts_, *dot, config_);
-      layout = dot_layout(extents[0], extents[1], config_.warps, vector_m, vector_n,
-                          size_of(dot->operand(0)->type.dtype));
+      layout = layout_of_dot(*dot);
     }
+  }
+
+  Layout layout_of_dot(const Op& dot) const {
+    const auto extents = fn_.extents(dot.result()->type.shape);
+    switch (unit_of(dot, config_, target_)) {
+      case MatrixUnit::mma:
+        return mma_layout(extents[0], extents[1], config_.warps);
+      case MatrixUnit::wgmma:
+        return wgmma_layout(extents[0], extents[1], config_.warps);
+      case MatrixUnit::fma:
+        break;
+    }
+    const auto [vector_m, vector_n] = dot_vectors(fn_, facts_, dot, config_);
+    return dot_layout(extents[0], extents[1], config_.warps, vector_m, vector_n,
+                      size_of(dot.operand(0)->type.dtype));
   }
 
   int64_t elements(int cls) const {
@@ -152,6 +172,7 @@ class Chooser {
   const ir::Function& fn_;
   const ir::Facts& facts_;
   const Config& config_;
+  const Target& target_;
   LayoutClasses classes_;
   std::vector<std::optional<Layout>> chosen_;
   std::unordered_map<int, std::vector<Anchor>> anchors_;
@@ -161,8 +182,9 @@ class Chooser {
 /// Copies the function with the chosen layouts, inserting conversions.
 class Assigner {
  public:
-  Assigner(const ir::Function& fn, const ir::Facts& facts, const Config& config, LaidOut& out)
-      : fn_(fn), facts_(facts), config_(config), chooser_(fn, facts, config), out_(out) {}
+  Assigner(const ir::Function& fn, const ir::Facts& facts, const Config& config,
+           const Target& target, LaidOut& out)
+      : fn_(fn), facts_(facts), config_(config), chooser_(fn, facts, config, target), out_(out) {}
 
   bool operator()(ir::Rewriter& rewriter, const Op& op) {
     switch (op.kind) {
@@ -289,10 +311,10 @@ class Assigner {
 
 }  // namespace
 
-LaidOut assign_layouts(const ir::Function& fn, const Config& config) {
+LaidOut assign_layouts(const ir::Function& fn, const Config& config, const Target& target) {
   const ir::Facts facts(fn);
   LaidOut out;
-  Assigner assigner(fn, facts, config, out);
+  Assigner assigner(fn, facts, config, target, out);
   out.fn =
       ir::Rewriter::run(fn, std::ref(assigner), [&](const auto& map) { assigner.fill_in(map); });
   choose_ring_layouts(out);

@@ -31,6 +31,6 @@ struct LaidOut {
 /// down, tiles connected by elementwise operations and loops share one layout, taken from a related
 /// tile that has one already (through a reduction or a broadcast) or from the memory they are
 /// loaded from and stored to, so that accesses are wide and coalesced.
-LaidOut assign_layouts(const ir::Function& fn, const Config& config);
+LaidOut assign_layouts(const ir::Function& fn, const Config& config, const Target& target);
 
 }  // namespace tilewright::codegen

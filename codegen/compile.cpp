@@ -131,7 +131,7 @@ Lowered lower_to_kernel_ir(const ir::Function& traced, const Config& config, con
   check_config(config, traced, target);
   const std::vector<bool> written = written_params(traced, options);
   Lowered result;
-  result.laid_out = assign_layouts(run_tile_passes(traced, config, written), config);
+  result.laid_out = assign_layouts(run_tile_passes(traced, config, written), config, target);
   ir::verify(result.laid_out.fn, "assign_layouts");
   if (dumping()) dump("assign_layouts", "", layout_listing(result.laid_out));
 

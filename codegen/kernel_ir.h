@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -127,14 +128,29 @@ struct SharedBuffer {
   int64_t bytes() const;
 };
 
-/// A parameter of the kernel: a pointer to a tensor's elements or a scalar.
+/// How bulk tensor copies see a tensor: what the host encodes into a CUtensorMap at launch (CUDA
+/// driver API, cuTensorMapEncodeTiled). Dimensions are listed fastest first; the first has
+/// stride 1.
+struct TensorMapSpec {
+  DType dtype = DType::f32;
+  std::vector<int64_t> sizes;    ///< elements
+  std::vector<int64_t> strides;  ///< elements; strides[0] is 1
+  std::vector<int> box;          ///< elements one copy moves along each dimension
+  int swizzle = 0;               ///< bytes: 0 (none), 32, 64 or 128
+  friend bool operator==(const TensorMapSpec&, const TensorMapSpec&) = default;
+};
+
+/// A parameter of the kernel: a pointer to a tensor's elements, a tensor map or a scalar.
 struct KernelParam {
   std::string name;
   DType dtype = DType::f32;
   bool tensor = true;
   bool written = false;    ///< a pointer to non-const
   bool may_alias = false;  ///< no __restrict__
-  int source = 0;          ///< index among the function's params
+  int source = 0;          ///< index among the function's params, then the plan's workspaces
+  /// Set: the parameter is a tensor map of the tensor `source`, passed by value as
+  /// `const __grid_constant__ tw::TensorMap`.
+  std::optional<TensorMapSpec> map = std::nullopt;
 };
 
 /// One kernel.

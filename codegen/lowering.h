@@ -183,9 +183,12 @@ void lower_convert(Lowering& lowering, const ir::Op& op);
 void lower_reshape(Lowering& lowering, const ir::Op& op);
 std::vector<std::string> ring_names(const Lowering& lowering, const ir::Op& op);
 
-// --- lower_reduce.cpp, lower_dot.cpp
+// --- lower_reduce.cpp, lower_dot.cpp and one file for each matrix unit
 void lower_reduce(Lowering& lowering, const ir::Op& op);
 void lower_dot(Lowering& lowering, const ir::Op& op);
+void lower_dot_fma(Lowering& lowering, const ir::Op& op);
+void lower_dot_mma(Lowering& lowering, const ir::Op& op);
+void lower_dot_wgmma(Lowering& lowering, const ir::Op& op);
 
 // --- lower_control.cpp
 void lower_loop(Lowering& lowering, const ir::Op& op);

@@ -90,7 +90,7 @@ TEST(Equivalence, TilePassesKeepEveryBit) {
       }
       if (!right) continue;
       try {
-        LaidOut laid_out = codegen::assign_layouts(fn, config);
+        LaidOut laid_out = codegen::assign_layouts(fn, config, parse_target("sm_80"));
         fn = std::move(laid_out.fn);
         ir::verify(fn, "assign_layouts");
       } catch (const std::exception& error) {

@@ -181,7 +181,7 @@ TEST(Passes, AssignLayoutsConvertsTransposedStores) {
 }
 )";
   const ir::Function fn = parse(text);
-  const LaidOut out = assign_layouts(fn, Config{});
+  const LaidOut out = assign_layouts(fn, Config{}, parse_target("sm_80"));
   expect_pass("assign_layouts_transposed", fn, out.fn);
   int converts = 0;
   ir::for_each_op(out.fn.body(), [&](const ir::Op& op) {
@@ -197,7 +197,7 @@ TEST(Passes, AssignLayoutsConvertsTransposedStores) {
 
 TEST(Passes, AssignLayoutsNeedsNoConvertsElementwise) {
   const ir::Function fn = run_until(parse(exp_sum_text(10)), blocks({5, 3}), "");
-  const LaidOut out = assign_layouts(fn, blocks({5, 3}));
+  const LaidOut out = assign_layouts(fn, blocks({5, 3}), parse_target("sm_80"));
   ir::for_each_op(out.fn.body(),
                   [&](const ir::Op& op) { EXPECT_NE(op.kind, ir::OpKind::convert); });
 }

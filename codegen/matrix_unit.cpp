@@ -1,0 +1,35 @@
+#include "tilewright/codegen/matrix_unit.h"
+
+namespace tilewright::codegen {
+namespace {
+
+constexpr MatrixInstruction kInstructions[] = {
+    {MatrixUnit::mma, DType::bf16, DType::bf16, DType::f32, 16, 80, "bf16"},
+    {MatrixUnit::mma, DType::f16, DType::f16, DType::f32, 16, 80, "f16"},
+    {MatrixUnit::wgmma, DType::bf16, DType::bf16, DType::f32, 16, 90, "bf16"},
+    {MatrixUnit::wgmma, DType::f16, DType::f16, DType::f32, 16, 90, "f16"},
+};
+
+}  // namespace
+
+const MatrixInstruction* find_instruction(MatrixUnit unit, DType a, DType b, DType acc,
+                                          const Target& target) {
+  for (const MatrixInstruction& entry : kInstructions) {
+    if (entry.unit != unit || entry.a != a || entry.b != b || entry.acc != acc) continue;
+    if (target.sm < entry.min_sm) continue;
+    // wgmma exists on sm_90a alone.
+    if (unit == MatrixUnit::wgmma && (target.sm != 90 || !target.specific)) continue;
+    return &entry;
+  }
+  return nullptr;
+}
+
+MatrixUnit unit_of(const ir::Op& dot, const Config& config, const Target& target) {
+  const bool takes =
+      config.matrix != MatrixUnit::fma &&
+      find_instruction(config.matrix, dot.operand(0)->type.dtype, dot.operand(1)->type.dtype,
+                       dot.result()->type.dtype, target) != nullptr;
+  return takes ? config.matrix : MatrixUnit::fma;
+}
+
+}  // namespace tilewright::codegen
