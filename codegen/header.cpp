@@ -41,7 +41,8 @@ std::string grid_line(const ir::Function& fn, const Kernel& kernel) {
 }
 
 std::string buffer_text(const SharedBuffer& buffer) {
-  std::string text = buffer.name + " " + std::string(to_string(buffer.dtype));
+  std::string text = buffer.name + " " +
+                     (buffer.type.empty() ? std::string(to_string(buffer.dtype)) : buffer.type);
   for (int64_t extent : buffer.extents) text += fmt::format("[{}]", extent);
   return text;
 }

@@ -247,8 +247,9 @@ Stmt lambda(std::string name, std::vector<std::string> params, std::vector<Stmt>
   return stmt;
 }
 
-Stmt barrier(std::string why) {
+Stmt barrier(std::string why, ExprRef call) {
   Stmt stmt = statement(Stmt::Kind::barrier);
+  stmt.value = std::move(call);
   stmt.comment = std::move(why);
   return stmt;
 }
@@ -272,8 +273,10 @@ Stmt comment(std::string text) {
   return stmt;
 }
 
+int SharedBuffer::element_bytes() const { return type.empty() ? size_of(dtype) : type_bytes; }
+
 int64_t SharedBuffer::bytes() const {
-  int64_t total = size_of(dtype);
+  int64_t total = element_bytes();
   for (const int64_t extent : extents) total *= extent;
   return total;
 }

@@ -86,7 +86,7 @@ struct Stmt {
     loop,  ///< for (int name = begin; name < limit; name += step) body; `unroll` prints the pragma
     branch,   ///< if (value) body else otherwise
     lambda,   ///< auto name = [&](params) { body };
-    barrier,  ///< __syncthreads(); comment says why
+    barrier,  ///< __syncthreads(), or the call `value`: every thread of the role; comment says why
     order,    ///< a ring's ordering edge, turned into barriers by synchronize: op is acquire, wait
               ///< or release, params are the rings' buffers; prints nothing
     source,   ///< the user's line `loc`, printed as a comment; indentation as written
@@ -97,6 +97,7 @@ struct Stmt {
   std::vector<int64_t> extents;
   bool is_const = true, zero = false, unroll = false;
   bool uniform = false;  ///< loop, branch: all threads take it alike, so it may hold barriers
+  bool roles = false;    ///< branch: its sides are the roles of a block's warps
   ExprRef target, value, begin, limit, step;
   std::vector<std::string> params;  ///< lambda: "int ks"
   std::vector<Stmt> body, otherwise;
@@ -112,7 +113,7 @@ Stmt loop(std::string name, ExprRef begin, ExprRef limit, ExprRef step, bool unr
           std::vector<Stmt> body);
 Stmt branch(ExprRef condition, std::vector<Stmt> body, std::vector<Stmt> otherwise = {});
 Stmt lambda(std::string name, std::vector<std::string> params, std::vector<Stmt> body);
-Stmt barrier(std::string why);
+Stmt barrier(std::string why, ExprRef call = nullptr);
 Stmt order(std::string op, std::vector<std::string> buffers);
 Stmt source_line(Loc loc);
 Stmt comment(std::string text);
@@ -121,10 +122,13 @@ Stmt comment(std::string text);
 struct SharedBuffer {
   std::string name;
   DType dtype = DType::f32;
+  std::string type = {};         ///< of an element, where that is no dtype: "tw::Barrier"
+  int type_bytes = 0;            ///< its size
   std::vector<int64_t> extents;  ///< as declared: padding included
   int alignment = 16;            ///< bytes
   std::string comment = {};      ///< e.g. "[stage][row][k]"
   int64_t offset = -1;           ///< bytes from the start; set by plan_shared
+  int element_bytes() const;
   int64_t bytes() const;
 };
 
@@ -163,7 +167,10 @@ struct Kernel {
   ExprRef grid;  ///< number of blocks, an expression of scalar parameters
   int threads = 128;
   int blocks_per_sm = 1;
+  int cluster = 1;  ///< blocks that run together and reach each other's shared memory
   int64_t shared_bytes = 0;
+  /// Threads, counted from 0, that compute, when others only copy; 0: all of them.
+  int consumers = 0;
 };
 
 }  // namespace tilewright::codegen

@@ -23,7 +23,7 @@ int64_t align_up(int64_t value, int64_t alignment) {
 int64_t alignment_of(const Buffers& buffers) {
   int64_t alignment = 1;
   for (const SharedBuffer* buffer : buffers)
-    alignment = std::max<int64_t>(alignment, size_of(buffer->dtype));
+    alignment = std::max<int64_t>(alignment, buffer->element_bytes());
   return alignment;
 }
 
@@ -78,7 +78,8 @@ class StructPrinter {
   }
 
   int64_t member(const SharedBuffer& buffer, int indent) {
-    std::string code = cuda_type(buffer.dtype) + " " + buffer.name;
+    std::string code =
+        (buffer.type.empty() ? cuda_type(buffer.dtype) : buffer.type) + " " + buffer.name;
     for (const int64_t extent : buffer.extents) code += fmt::format("[{}]", extent);
     code += ";";
     const std::string comment = comment_text(buffer.comment);

@@ -71,7 +71,7 @@ std::optional<std::string> simple_text(const Stmt& stmt) {
     case Kind::call:
       return marked_expr_text(*stmt.value) + ";";
     case Kind::barrier:
-      return "__syncthreads();";
+      return stmt.value ? marked_expr_text(*stmt.value) + ";" : "__syncthreads();";
     default:
       return std::nullopt;
   }
