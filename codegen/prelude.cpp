@@ -90,6 +90,10 @@ std::string cuda_type(DType dtype) {
       return "int";
     case DType::i64:
       return "long long";
+    case DType::f8e4m3:
+      return "tw::f8e4m3";
+    case DType::f8e5m2:
+      return "tw::f8e5m2";
     case DType::f16:
       return "tw::f16";
     case DType::bf16:

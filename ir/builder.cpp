@@ -100,7 +100,7 @@ std::optional<Type> infer_dot(const Op& op) {
          "needs 2-d tiles");
   expect(a.shape[1] == b.shape[0] && acc.shape == Shape({a.shape[0], b.shape[1]}), op,
          "shapes do not fit");
-  expect(a.dtype == b.dtype, op, "operands' dtypes differ");
+  expect(a.dtype == b.dtype || (is_f8(a.dtype) && is_f8(b.dtype)), op, "operands' dtypes differ");
   return acc;
 }
 
@@ -289,8 +289,12 @@ const Value* Builder::reduce(Fn fn, const Value* x, std::vector<int64_t> axes) {
       ->result();
 }
 
-const Value* Builder::dot(const Value* a, const Value* b, const Value* acc) {
-  return create(OpKind::dot, {a, b, acc})->result();
+const Value* Builder::dot(const Value* a, const Value* b, const Value* acc,
+                          DotPrecision precision) {
+  std::vector<std::pair<AttrKey, Attr>> attributes;
+  if (precision != DotPrecision::ieee)
+    attributes.push_back({AttrKey::precision, std::string(to_string(precision))});
+  return create(OpKind::dot, {a, b, acc}, std::move(attributes))->result();
 }
 
 Op* Builder::tile_loop(std::vector<int64_t> axes, bool parallel, std::vector<const Value*> begins,

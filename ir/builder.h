@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tilewright/ir/node.h"
+#include "tilewright/ir/precision.h"
 
 namespace tilewright::ir {
 
@@ -60,7 +61,8 @@ class Builder {
   const Value* reshape(const Value* x, Shape shape);
   const Value* convert(const Value* x);
   const Value* reduce(Fn fn, const Value* x, std::vector<int64_t> axes);
-  const Value* dot(const Value* a, const Value* b, const Value* acc);
+  const Value* dot(const Value* a, const Value* b, const Value* acc,
+                   DotPrecision precision = DotPrecision::ieee);
 
   /// A loop over `axes` with its body region opened with one slice argument per axis and one
   /// argument per init. Fill the body (through region 0) and close it with yield().

@@ -10,12 +10,22 @@
 namespace tilewright::ir {
 namespace {
 
-/// Exponents of the least normal and of the greatest finite value of a half type.
-struct HalfRange {
-  int least, greatest;
+/// The exponent of the least normal value of a narrow float type, and its greatest finite value.
+struct FloatRange {
+  int least;
+  double greatest;
 };
-HalfRange half_range(DType dtype) {
-  return dtype == DType::f16 ? HalfRange{-14, 15} : HalfRange{-126, 127};
+FloatRange range_of(DType dtype) {
+  switch (dtype) {
+    case DType::f8e4m3:
+      return {-6, 448};
+    case DType::f8e5m2:
+      return {-14, 57344};
+    case DType::f16:
+      return {-14, 65504};
+    default:
+      return {-126, 0x1.fep127};
+  }
 }
 
 template <class T>
@@ -178,14 +188,14 @@ int64_t wrap_to(DType dtype, int64_t value) {
 }
 
 double round_to(DType dtype, double value) {
-  if (dtype == DType::f64 || value == 0 || !std::isfinite(value)) return value;
+  if (dtype == DType::f64 || value == 0 || std::isnan(value)) return value;
   if (dtype == DType::f32) return static_cast<float>(value);
-  const auto [least, greatest] = half_range(dtype);
+  const auto [least, greatest] = range_of(dtype);
+  const double overflow = is_f8(dtype) ? greatest : std::numeric_limits<double>::infinity();
+  if (std::isinf(value)) return std::copysign(overflow, value);
   const int step = std::max(std::ilogb(value), least) - (float_digits(dtype) - 1);
   const double rounded = std::ldexp(std::nearbyint(std::ldexp(value, -step)), step);
-  if (rounded != 0 && std::ilogb(rounded) > greatest)
-    return std::copysign(std::numeric_limits<double>::infinity(), value);
-  return rounded;
+  return std::fabs(rounded) > greatest ? std::copysign(overflow, value) : rounded;
 }
 
 std::optional<Scalar> fold_unary(Fn fn, const Scalar& x) {
@@ -208,7 +218,7 @@ std::optional<Scalar> fold_binary(Fn fn, const Scalar& x, const Scalar& y) {
     const auto value = binary_integer(fn, x.dtype, x.i, y.i);
     return value ? std::optional(Scalar::of(x.dtype, *value)) : std::nullopt;
   }
-  // Half types: double has more than twice their digits, so rounding twice is rounding once.
+  // Narrow types: double has more than twice their digits, so rounding twice is rounding once.
   std::optional<double> value;
   if (x.dtype == DType::f32)
     value = binary_float(fn, static_cast<float>(x.f), static_cast<float>(y.f));
@@ -234,7 +244,7 @@ std::optional<Scalar> fold_cast(const Scalar& x, DType to) {
   }
   if (!is_float(to)) return Scalar::of(to, x.i);
   constexpr int64_t exact = int64_t{1} << 24;
-  if (is_half(to) && (x.i > exact || x.i < -exact)) return std::nullopt;
+  if (is_narrow_float(to) && (x.i > exact || x.i < -exact)) return std::nullopt;
   return Scalar{to, 0, float_from(x.i, to)};
 }
 

@@ -27,7 +27,8 @@ int bits_of(DType dtype);     ///< width of an integer dtype; 1 for bool
 int64_t min_of(DType dtype);  ///< least value of an integer dtype or bool
 int64_t max_of(DType dtype);
 int64_t wrap_to(DType dtype, int64_t value);
-/// `value` rounded to nearest even in a float dtype, once.
+/// `value` rounded to nearest even in a float dtype, once; too large a one becomes infinity, or the
+/// greatest value of an f8 type.
 double round_to(DType dtype, double value);
 
 /// None where the function is not exactly specified (exp and its kind) or takes another dtype.

@@ -52,12 +52,17 @@ bool is_neutral(Fn fn, const Value* y) {
   }
 }
 
+/// Whether some values of a dtype change in any operation that computes: f8e5m2's infinities, which
+/// exist in memory only.
+bool has_unstable_values(DType dtype) { return dtype == DType::f8e5m2; }
+
 /// Whether every value of `from` is one of `to`.
 bool is_lossless(DType from, DType to) {
   if (from == to) return true;
   if (is_float(from)) {
     if (!is_float(to)) return false;
-    return to == DType::f64 || (to == DType::f32 && is_half(from));
+    return to == DType::f64 || (to == DType::f32 && is_narrow_float(from)) ||
+           (is_half(to) && is_f8(from));
   }
   if (!is_float(to)) return min_of(from) >= min_of(to) && max_of(from) <= max_of(to);
   const int magnitude = min_of(from) < 0 ? bits_of(from) - 1 : bits_of(from);
@@ -67,11 +72,11 @@ bool is_lossless(DType from, DType to) {
 
 /// Whether converting to `middle` and on to `to` gives what converting at once does.
 bool skips_middle(DType from, DType middle, DType to) {
-  if (!is_lossless(from, middle)) return false;
+  if (!is_lossless(from, middle) || (from == to && has_unstable_values(from))) return false;
   if (is_float(from) == is_float(middle)) return true;
   // An integer by way of a float: narrowing saturates there, and wraps without.
   if (!is_float(to)) return to == DType::boolean || is_lossless(from, to);
-  return !is_half(to) || bits_of(from) <= 16;
+  return !is_narrow_float(to) || bits_of(from) <= 16;
 }
 
 /// The constant c of `x fn c`, and x; for integers.
@@ -157,6 +162,7 @@ const Value* simplify_unary(Maker& make, const Candidate& op) {
   const Op* inner = made_by(op.operand(0), OpKind::unary);
   if (inner == nullptr) return nullptr;
   const Fn fn = op.fn(), first = inner->fn();
+  if (fn == Fn::neg && has_unstable_values(op.type.dtype)) return nullptr;
   if (fn == first && (fn == Fn::neg || fn == Fn::bit_not)) return inner->operand(0);
   if (fn == first && (fn == Fn::abs || fn == Fn::floor || fn == Fn::ceil)) return op.operand(0);
   if (fn == Fn::abs && first == Fn::neg) return make.unary(Fn::abs, inner->operand(0));
@@ -171,6 +177,7 @@ const Value* order_operands(Maker& make, const Candidate& op) {
 }
 
 const Value* drop_neutral(Maker&, const Candidate& op) {
+  if (has_unstable_values(op.type.dtype)) return nullptr;
   if (is_neutral(op.fn(), op.operand(1))) return op.operand(0);
   if (is_commutative(op.fn()) && is_neutral(op.fn(), op.operand(0))) return op.operand(1);
   return nullptr;
@@ -193,7 +200,7 @@ const Value* absorb(Maker& make, const Candidate& op) {
 
 const Value* same_operands(Maker& make, const Candidate& op) {
   const Value* x = op.operand(0);
-  if (x != op.operand(1)) return nullptr;
+  if (x != op.operand(1) || has_unstable_values(op.type.dtype)) return nullptr;
   const Fn fn = op.fn();
   if (fn == Fn::min || fn == Fn::max || fn == Fn::bit_and || fn == Fn::bit_or) return x;
   if (!holds_integers(x) || (fn != Fn::sub && fn != Fn::bit_xor && fn != Fn::rem)) return nullptr;
@@ -245,10 +252,11 @@ const Value* divide_by_power_of_two(Maker& make, const Candidate& op) {
   const auto c = constant_of(op.operand(1));
   if (op.fn() != Fn::div || !c || !is_float(c->dtype)) return nullptr;
   int exponent = 0;
-  // The reciprocal must be exact and normal in every float type.
+  // The reciprocal must be exact, and normal in every type but f8.
   if (std::fabs(std::frexp(c->f, &exponent)) != 0.5 || std::abs(exponent - 1) > 13) return nullptr;
-  return make.binary(Fn::mul, op.operand(0),
-                     make.constant(Scalar::of(c->dtype, 1 / c->f), op.type.shape));
+  const Scalar reciprocal = Scalar::of(c->dtype, 1 / c->f);
+  if (reciprocal.f * c->f != 1) return nullptr;
+  return make.binary(Fn::mul, op.operand(0), make.constant(reciprocal, op.type.shape));
 }
 
 const Value* simplify_fma(Maker& make, const Candidate& op) {

@@ -16,9 +16,9 @@ struct DTypeInfo {
 };
 
 constexpr DTypeInfo kDTypes[kDTypeCount] = {
-    {"bool", 1, 0, false}, {"i8", 1, 0, true},   {"u8", 1, 0, true},    {"i16", 2, 0, true},
-    {"i32", 4, 0, true},   {"i64", 8, 0, true},  {"f16", 2, 11, false}, {"bf16", 2, 8, false},
-    {"f32", 4, 24, false}, {"f64", 8, 53, false}};
+    {"bool", 1, 0, false}, {"i8", 1, 0, true},    {"u8", 1, 0, true},      {"i16", 2, 0, true},
+    {"i32", 4, 0, true},   {"i64", 8, 0, true},   {"f8e4m3", 1, 4, false}, {"f8e5m2", 1, 3, false},
+    {"f16", 2, 11, false}, {"bf16", 2, 8, false}, {"f32", 4, 24, false},   {"f64", 8, 53, false}};
 
 const DTypeInfo& info(DType dtype) { return kDTypes[static_cast<int>(dtype)]; }
 
@@ -38,6 +38,8 @@ bool parse_dtype(std::string_view text, DType& out) {
 int size_of(DType dtype) { return info(dtype).size; }
 bool is_float(DType dtype) { return info(dtype).float_digits > 0; }
 bool is_half(DType dtype) { return is_float(dtype) && info(dtype).size == 2; }
+bool is_f8(DType dtype) { return is_float(dtype) && info(dtype).size == 1; }
+bool is_narrow_float(DType dtype) { return is_float(dtype) && info(dtype).size < 4; }
 bool is_integer(DType dtype) { return info(dtype).integer; }
 int float_digits(DType dtype) { return info(dtype).float_digits; }
 

@@ -8,19 +8,22 @@
 
 namespace tilewright {
 
-/// Element types. `boolean` is one byte in memory.
-enum class DType : uint8_t { boolean, i8, u8, i16, i32, i64, f16, bf16, f32, f64 };
+/// Element types. `boolean` is one byte in memory. f8e4m3 is the kind without infinities (largest
+/// value 448), f8e5m2 has IEEE's (57344); converting to either saturates.
+enum class DType : uint8_t { boolean, i8, u8, i16, i32, i64, f8e4m3, f8e5m2, f16, bf16, f32, f64 };
 
-inline constexpr int kDTypeCount = 10;
+inline constexpr int kDTypeCount = 12;
 
 std::string_view to_string(DType dtype);  ///< "bool", "i8", .. "f64"
 /// The dtype named by `text`; false when there is none.
 bool parse_dtype(std::string_view text, DType& out);
-int size_of(DType dtype);       ///< bytes
-bool is_float(DType dtype);     ///< f16, bf16, f32, f64
-bool is_half(DType dtype);      ///< f16, bf16
-bool is_integer(DType dtype);   ///< i8, u8, i16, i32, i64
-int float_digits(DType dtype);  ///< significand bits of a float type, the hidden one included
+int size_of(DType dtype);           ///< bytes
+bool is_float(DType dtype);         ///< f8e4m3, f8e5m2, f16, bf16, f32, f64
+bool is_half(DType dtype);          ///< f16, bf16
+bool is_f8(DType dtype);            ///< f8e4m3, f8e5m2
+bool is_narrow_float(DType dtype);  ///< f8 and half types: arithmetic is done in f32 and rounded
+bool is_integer(DType dtype);       ///< i8, u8, i16, i32, i64
+int float_digits(DType dtype);      ///< significand bits of a float type, the hidden one included
 
 /// The memory of one tensor: dtype, sizes and element strides, and the alignment (bytes, a power of
 /// two) its base pointer is known to have.

@@ -185,7 +185,13 @@ std::string check_dot(const Function&, const Op& op) {
   if (is_float(in) != is_float(acc)) return "operands and accumulator mix integers and floats";
   if (op.has(AttrKey::guard) && !op.integers(AttrKey::guard).empty())
     return "guard must be [] when present";
-  return "";
+  if (!op.has(AttrKey::precision)) return "";
+  const auto precision = find_precision(std::get<std::string>(*op.find(AttrKey::precision)));
+  if (!precision || *precision == DotPrecision::ieee)
+    return "precision must be tf32, tf32x3 or two_level when present";
+  return takes_precision(*precision, in, op.operand(1)->type.dtype)
+             ? ""
+             : "precision does not fit the operands' dtype";
 }
 
 std::string check_loop(const Function& fn, const Op& op) {

@@ -7,6 +7,7 @@
 
 #include "tilewright/ir/error.h"
 #include "tilewright/runtime/driver.h"
+#include "tilewright/runtime/float8.h"
 #include "tilewright/runtime/half.h"
 
 namespace tilewright {
@@ -215,6 +216,10 @@ double Array::value(int64_t i) const {
       return read(int32_t{});
     case DType::i64:
       return static_cast<double>(read(int64_t{}));
+    case DType::f8e4m3:
+      return f8e4m3_to_float(read(uint8_t{}));
+    case DType::f8e5m2:
+      return f8e5m2_to_float(read(uint8_t{}));
     case DType::f16:
       return f16_to_float(read(uint16_t{}));
     case DType::bf16:

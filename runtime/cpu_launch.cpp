@@ -5,6 +5,7 @@
 #include "tilewright/ir/error.h"
 #include "tilewright/runtime/emulator.h"
 #include "tilewright/runtime/emulator_module.h"
+#include "tilewright/runtime/float8.h"
 #include "tilewright/runtime/half.h"
 #include "tilewright/runtime/interpreter.h"
 
@@ -26,6 +27,10 @@ HostArgument scalar_argument(DType dtype, uint64_t bits) {
       return int64_t{static_cast<int32_t>(bits)};
     case DType::i64:
       return static_cast<int64_t>(bits);
+    case DType::f8e4m3:
+      return double{f8e4m3_to_float(static_cast<uint8_t>(bits))};
+    case DType::f8e5m2:
+      return double{f8e5m2_to_float(static_cast<uint8_t>(bits))};
     case DType::f16:
       return double{f16_to_float(static_cast<uint16_t>(bits))};
     case DType::bf16:

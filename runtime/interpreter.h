@@ -8,7 +8,7 @@
 // - Positions past the limit of an axis, for reduce and dot, are those past the limit of the slice
 //   of that axis in scope: the argument of the innermost enclosing loop over the axis, else the
 //   last slice operation over it. Where no such slice is in scope every position counts.
-// - A reduction of f16, bf16 or f32 is made in f32 in some order, and rounded
+// - A reduction of f32 or a narrower float is made in f32 in some order, and rounded
 //   to the dtype at the end. A dot is acc = fma(a, b, acc) in increasing k.
 // - slice_id of a slice made by an operation counts tiles from position 0.
 // - Iterations that a loop's fill region has no tile left for still commit (empty) groups, so that

@@ -119,7 +119,7 @@ void run_dot(const Step& step, Frame& frame) {
   accumulate_for(storage)(operands);
   if (storage == numeric::Storage::i64)
     numeric::cast_kernel(dtype, DType::i64)(result, result, n);
-  else if (is_half(dtype))
+  else if (is_narrow_float(dtype))
     numeric::cast_kernel(dtype, DType::f32)(result, result, n);
 }
 

@@ -14,8 +14,8 @@ constexpr Handler kHandlers[] = {
 #undef TW_OP
 };
 
-/// Half types are reduced in f32.
-DType accumulator(DType dtype) { return is_half(dtype) ? DType::f32 : dtype; }
+/// Narrow floats are reduced in f32.
+DType accumulator(DType dtype) { return is_narrow_float(dtype) ? DType::f32 : dtype; }
 
 /// Turns regions into blocks, keeping track of which slice bounds each axis where.
 class Preparation {

@@ -115,13 +115,13 @@ void run_reduce(const Step& step, Frame& frame) {
   const DType dtype = step.out_dtype();
   const int64_t n = count(step.out_extents);
   auto* to = frame.result<std::byte>(step);
-  fill(numeric::identity(step.op->fn(), dtype), to, n);
+  fill(numeric::identity(step.op->fn(), is_narrow_float(dtype) ? DType::f32 : dtype), to, n);
   if (!step.in_extents.empty())
     combine_rows(step, counted(step, frame), result_strides(step),
                  frame.operand<std::byte>(step, 0), to);
   else
     step.binary(to, frame.operand(step, 0), to, n);
-  if (is_half(dtype)) numeric::cast_kernel(dtype, DType::f32)(to, to, n);
+  if (is_narrow_float(dtype)) numeric::cast_kernel(dtype, DType::f32)(to, to, n);
 }
 
 }  // namespace tilewright::interpreter

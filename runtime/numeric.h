@@ -1,13 +1,18 @@
 // What every elementwise function and every conversion computes, for every dtype: the law that the
 // interpreter runs and that other back ends are compared with.
 //
-// - Arithmetic on f16 and bf16 is rounded once, to nearest even, from the exact result (fma too).
-// - f32 and f64 arithmetic is IEEE; transcendental functions of f16, bf16 and f32 are evaluated in
+// - Arithmetic on f16, bf16 and the f8 types is rounded once, to nearest even, from the exact
+// result
+//   (fma too); in the f8 types it saturates, so that no operation gives an infinity: only memory
+//   holds those of f8e5m2.
+// - f32 and f64 arithmetic is IEEE; transcendental functions of narrower types and f32 are
+// evaluated in
 //   double and rounded, so that they are within the bounds of functions.def with room to spare.
 // - min and max return NaN when an operand is one, and order -0 below +0.
 // - Integers wrap; x / 0 = 0, x % 0 = x, MIN / -1 = MIN, MIN % -1 = 0; a shift count is masked to
 //   the width (bool has width 1, so shifting it does nothing).
-// - Conversions: float to float rounds to nearest even; float to integer truncates, saturates and
+// - Conversions: float to float rounds to nearest even, to f8 types with saturation; float to
+// integer truncates, saturates and
 //   makes 0 of NaN; integer to float rounds once; integer to integer wraps; to bool is `!= 0` (true
 //   for NaN).
 #pragma once
@@ -20,7 +25,7 @@
 
 namespace tilewright::numeric {
 
-/// What holds an element outside memory: float for f16, bf16 and f32 (always a value of that
+/// What holds an element outside memory: float for f32 and narrower floats (always a value of that
 /// dtype), double for f64, int64_t for integers and bool (0 or 1).
 enum class Storage : uint8_t { f32, f64, i64 };
 

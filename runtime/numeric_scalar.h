@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "tilewright/ir/functions.h"
+#include "tilewright/runtime/float8.h"
 #include "tilewright/runtime/half.h"
 
 namespace tilewright::numeric {
@@ -23,6 +24,8 @@ template <> struct MemoryOf<DType::u8> { using type = uint8_t; };
 template <> struct MemoryOf<DType::i16> { using type = int16_t; };
 template <> struct MemoryOf<DType::i32> { using type = int32_t; };
 template <> struct MemoryOf<DType::i64> { using type = int64_t; };
+template <> struct MemoryOf<DType::f8e4m3> { using type = uint8_t; };
+template <> struct MemoryOf<DType::f8e5m2> { using type = uint8_t; };
 template <> struct MemoryOf<DType::f16> { using type = uint16_t; };
 template <> struct MemoryOf<DType::bf16> { using type = uint16_t; };
 template <> struct MemoryOf<DType::f32> { using type = float; };
@@ -31,9 +34,13 @@ template <> struct MemoryOf<DType::f64> { using type = double; };
 template <DType dtype>
 using Memory = typename MemoryOf<dtype>::type;
 
-constexpr bool half_dtype(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16; }
+// As is_f8, is_narrow_float and is_float, known when compiling.
+constexpr bool f8_dtype(DType dtype) { return dtype == DType::f8e4m3 || dtype == DType::f8e5m2; }
+constexpr bool narrow_dtype(DType dtype) {
+  return f8_dtype(dtype) || dtype == DType::f16 || dtype == DType::bf16;
+}
 constexpr bool float_dtype(DType dtype) {
-  return half_dtype(dtype) || dtype == DType::f32 || dtype == DType::f64;
+  return narrow_dtype(dtype) || dtype == DType::f32 || dtype == DType::f64;
 }
 
 /// The type of one stored element; see Storage.
@@ -47,7 +54,11 @@ inline constexpr int kBits = dtype == DType::boolean ? 1 : 8 * sizeof(Memory<dty
 
 template <DType dtype>
 Stored<dtype> decode(Memory<dtype> bits) {
-  if constexpr (dtype == DType::f16)
+  if constexpr (dtype == DType::f8e4m3)
+    return f8e4m3_to_float(bits);
+  else if constexpr (dtype == DType::f8e5m2)
+    return f8e5m2_to_float(bits);
+  else if constexpr (dtype == DType::f16)
     return f16_to_float(bits);
   else if constexpr (dtype == DType::bf16)
     return bf16_to_float(bits);
@@ -60,7 +71,11 @@ Stored<dtype> decode(Memory<dtype> bits) {
 /// The memory form of a stored value, which is already a value of the dtype.
 template <DType dtype>
 Memory<dtype> encode(Stored<dtype> x) {
-  if constexpr (dtype == DType::f16)
+  if constexpr (dtype == DType::f8e4m3)
+    return f8_bits<kF8E4M3>(x);
+  else if constexpr (dtype == DType::f8e5m2)
+    return f8_bits<kF8E5M2>(x);
+  else if constexpr (dtype == DType::f16)
     return f16_from_double(x);
   else if constexpr (dtype == DType::bf16)
     return static_cast<uint16_t>(std::bit_cast<uint32_t>(x) >> 16);
@@ -71,7 +86,11 @@ Memory<dtype> encode(Stored<dtype> x) {
 /// A double rounded to a float dtype.
 template <DType dtype>
 Stored<dtype> round_to(double x) {
-  if constexpr (dtype == DType::f16)
+  if constexpr (dtype == DType::f8e4m3)
+    return f8e4m3_to_float(f8e4m3_from_double(x));
+  else if constexpr (dtype == DType::f8e5m2)
+    return f8e5m2_to_float(f8e5m2_from_double(x));
+  else if constexpr (dtype == DType::f16)
     return f16_to_float(f16_from_double(x));
   else if constexpr (dtype == DType::bf16)
     return bf16_to_float(bf16_from_double(x));
@@ -129,16 +148,16 @@ Stored<to> convert_element(Stored<from> x) {
     return wrap<to>(static_cast<uint64_t>(x));
   else if constexpr (float_dtype(from))
     return round_to<to>(x);
-  else if constexpr (half_dtype(to))
+  else if constexpr (narrow_dtype(to))
     return round_to<to>(odd_double(x));
   else
     return static_cast<Stored<to>>(x);
 }
 
-/// The type in which arithmetic that rounds once is done: for half types one wide enough that
+/// The type in which arithmetic that rounds once is done: for narrow floats one wide enough that
 /// rounding its result once more is the same as rounding the exact result.
 template <DType dtype>
-using Wide = std::conditional_t<half_dtype(dtype), double, Stored<dtype>>;
+using Wide = std::conditional_t<narrow_dtype(dtype), double, Stored<dtype>>;
 
 template <class T>
 T float_min(T x, T y) {
@@ -200,6 +219,13 @@ int64_t integer_binary(int64_t x, int64_t y) {
   if constexpr (fn == Fn::shr) return x >> (uy & mask);
 }
 
+/// The result of an operation that is exact but for f8e5m2's infinities, which no operation gives.
+template <DType dtype>
+Stored<dtype> saturated(Stored<dtype> x) {
+  if constexpr (f8_dtype(dtype)) return round_to<dtype>(x);
+  return x;
+}
+
 template <ir::Fn fn, DType dtype>
 Stored<dtype> unary_element(Stored<dtype> x) {
   using ir::Fn;
@@ -208,13 +234,13 @@ Stored<dtype> unary_element(Stored<dtype> x) {
   else if constexpr (!float_dtype(dtype))
     return (fn == Fn::abs && x >= 0) ? x : wrap<dtype>(0 - static_cast<uint64_t>(x));
   else if constexpr (fn == Fn::neg)
-    return -x;
+    return saturated<dtype>(-x);
   else if constexpr (fn == Fn::abs)
-    return std::fabs(x);
+    return saturated<dtype>(std::fabs(x));
   else if constexpr (fn == Fn::floor)
-    return std::floor(x);
+    return saturated<dtype>(std::floor(x));
   else if constexpr (fn == Fn::ceil)
-    return std::ceil(x);
+    return saturated<dtype>(std::ceil(x));
   else if constexpr (fn == Fn::sqrt)
     return round_to<dtype>(std::sqrt(Wide<dtype>{x}));
   else
@@ -247,7 +273,7 @@ Stored<dtype> fma_element(Stored<dtype> x, Stored<dtype> y, Stored<dtype> z) {
   if constexpr (!float_dtype(dtype)) {
     const uint64_t product = static_cast<uint64_t>(x) * static_cast<uint64_t>(y);
     return wrap<dtype>(product + static_cast<uint64_t>(z));
-  } else if constexpr (half_dtype(dtype)) {
+  } else if constexpr (narrow_dtype(dtype)) {
     // The product is exact in double, the sum may not be: its error decides the odd last bit.
     const double product = double{x} * double{y}, sum = product + double{z};
     const double back = sum - product;
