@@ -1,5 +1,7 @@
 #include "tilewright/codegen/function_exprs.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 #include <map>
@@ -55,9 +57,9 @@ const char* compare_operator(Fn fn) {
 
 ExprRef to_float(ExprRef x) { return call("tw::to_float", {std::move(x)}); }
 
-/// A float as a half type.
-ExprRef to_half(DType dtype, ExprRef x) {
-  return call(dtype == DType::f16 ? "tw::to_f16" : "tw::to_bf16", {std::move(x)});
+/// A float as a narrow type.
+ExprRef to_narrow(DType dtype, ExprRef x) {
+  return call(fmt::format("tw::to_{}", to_string(dtype)), {std::move(x)});
 }
 
 /// On float or double; nothing is folded, since the rules of indices do not hold.
@@ -67,9 +69,9 @@ ExprRef float_fn(Fn fn, DType dtype, const Args& args) {
   return args.size() == 1 ? unary(form.op, args[0]) : fold::raw_binary(form.op, args[0], args[1]);
 }
 
-ExprRef half_fn(Fn fn, DType dtype, Args args) {
+ExprRef narrow_fn(Fn fn, DType dtype, Args args) {
   for (ExprRef& arg : args) arg = to_float(std::move(arg));
-  return to_half(dtype, float_fn(fn, DType::f32, args));
+  return to_narrow(dtype, float_fn(fn, DType::f32, args));
 }
 
 ExprRef boolean_fn(Fn fn, const Args& args) {
@@ -158,17 +160,19 @@ ExprRef integer_fn(Fn fn, DType dtype, const Args& args) {
 }
 
 ExprRef integer_to_float(ExprRef x, DType from, DType to) {
-  if (!is_half(to)) return cast(cuda_type(to), std::move(x));
+  if (!is_narrow_float(to)) return cast(cuda_type(to), std::move(x));
   // i32 and i64 values need more digits than float has, and must be rounded once only.
-  if (is_wide(from)) return to_half(to, call("tw::to_odd", {cast(cuda_type(from), std::move(x))}));
-  return to_half(to, cast("float", std::move(x)));
+  if (is_wide(from))
+    return to_narrow(to, call("tw::to_odd", {cast(cuda_type(from), std::move(x))}));
+  return to_narrow(to, cast("float", std::move(x)));
 }
 
 ExprRef float_to_float(ExprRef x, DType from, DType to) {
-  if (from == DType::f64 && is_half(to)) return to_half(to, call("tw::to_odd", {std::move(x)}));
-  if (is_half(from)) x = to_float(std::move(x));
-  if (is_half(to)) return to_half(to, std::move(x));
-  if (is_half(from) && to == DType::f32) return x;
+  if (from == DType::f64 && is_narrow_float(to))
+    return to_narrow(to, call("tw::to_odd", {std::move(x)}));
+  if (is_narrow_float(from)) x = to_float(std::move(x));
+  if (is_narrow_float(to)) return to_narrow(to, std::move(x));
+  if (is_narrow_float(from) && to == DType::f32) return x;
   return cast(cuda_type(to), std::move(x));
 }
 
@@ -187,12 +191,12 @@ int64_t saturated(double value, DType dtype) {
   return static_cast<int64_t>(value);
 }
 
-/// A half constant: a literal where one float rounds to it as the double would.
-ExprRef half_constant(double value, DType dtype) {
+/// A constant of a narrow type: a literal where one float rounds to it as the double would.
+ExprRef narrow_constant(double value, DType dtype) {
   if (value == 0 && !std::signbit(value)) return name(cuda_type(dtype) + "{}");
   const double single = static_cast<float>(value);
-  if (single == value || std::isnan(value)) return to_half(dtype, real(value));
-  return to_half(dtype, call("tw::to_odd", {real(value, DType::f64)}));
+  if (single == value || std::isnan(value)) return to_narrow(dtype, real(value));
+  return to_narrow(dtype, call("tw::to_odd", {real(value, DType::f64)}));
 }
 
 }  // namespace
@@ -203,18 +207,18 @@ ExprRef fn_expr(Fn fn, DType dtype, std::vector<ExprRef> args) {
   internal_check(args.size() == (kind == ir::FnKind::unary ? 1u : 2u),
                  "fn_expr: wrong number of operands");
   if (kind == ir::FnKind::compare) {
-    if (is_half(dtype))
+    if (is_narrow_float(dtype))
       for (ExprRef& arg : args) arg = to_float(std::move(arg));
     return fold::raw_binary(compare_operator(fn), args[0], args[1]);
   }
-  if (is_half(dtype)) return half_fn(fn, dtype, std::move(args));
+  if (is_narrow_float(dtype)) return narrow_fn(fn, dtype, std::move(args));
   if (is_float(dtype)) return float_fn(fn, dtype, args);
   return dtype == DType::boolean ? boolean_fn(fn, args) : integer_fn(fn, dtype, args);
 }
 
 ExprRef fma_expr(DType dtype, ExprRef x, ExprRef y, ExprRef z) {
-  if (is_half(dtype))
-    return to_half(dtype, call("tw::fma_odd", {to_float(x), to_float(y), to_float(z)}));
+  if (is_narrow_float(dtype))
+    return to_narrow(dtype, call("tw::fma_odd", {to_float(x), to_float(y), to_float(z)}));
   if (is_float(dtype)) return call(dtype == DType::f64 ? "fma" : "fmaf", {x, y, z});
   internal_check(dtype != DType::boolean, "fma_expr: not a function of bool");
   // Narrow products plus a narrow term stay within int.
@@ -225,7 +229,7 @@ ExprRef fma_expr(DType dtype, ExprRef x, ExprRef y, ExprRef z) {
 ExprRef cast_expr(ExprRef x, DType from, DType to) {
   if (from == to) return x;
   if (to == DType::boolean) {
-    if (is_half(from)) x = to_float(std::move(x));
+    if (is_narrow_float(from)) x = to_float(std::move(x));
     const ExprRef zero =
         is_float(from) ? real(0, from == DType::f64 ? DType::f64 : DType::f32) : integer(0);
     return fold::raw_binary("!=", std::move(x), zero);
@@ -234,12 +238,12 @@ ExprRef cast_expr(ExprRef x, DType from, DType to) {
     return is_float(to) ? integer_to_float(std::move(x), from, to)
                         : cast(cuda_type(to), std::move(x));
   if (is_float(to)) return float_to_float(std::move(x), from, to);
-  if (is_half(from)) x = to_float(std::move(x));
+  if (is_narrow_float(from)) x = to_float(std::move(x));
   return call("tw::to_int<" + cuda_type(to) + ">", {std::move(x)});
 }
 
 ExprRef constant_expr(double value, DType dtype) {
-  if (is_half(dtype)) return half_constant(value, dtype);
+  if (is_narrow_float(dtype)) return narrow_constant(value, dtype);
   if (is_float(dtype)) return real(value, dtype);
   if (dtype == DType::boolean) return name(value != 0 ? "true" : "false");
   return integer(saturated(value, dtype), dtype == DType::i64 ? DType::i64 : DType::i32);
@@ -266,8 +270,9 @@ ExprRef constant_expr(int64_t value, DType dtype) {
   }
   const double rounded = static_cast<double>(value);
   // Compared in long double, which holds every int64.
-  if (is_half(dtype) && static_cast<long double>(rounded) != static_cast<long double>(value))
-    return to_half(dtype, call("tw::to_odd", {integer(value, DType::i64)}));
+  if (is_narrow_float(dtype) &&
+      static_cast<long double>(rounded) != static_cast<long double>(value))
+    return to_narrow(dtype, call("tw::to_odd", {integer(value, DType::i64)}));
   return constant_expr(rounded, dtype);
 }
 

@@ -9,14 +9,14 @@
 namespace tilewright::codegen {
 
 /// `fn` of operands of C type cuda_type(dtype); the result has that type too, or is a truth value
-/// for comparisons. Every operand is used once. Half types compute in float and round back after
+/// for comparisons. Every operand is used once. Narrow floats compute in float and round back after
 /// the operation; integers wrap. InternalError when fn does not take the dtype, or for a wrong
 /// number of operands.
 ExprRef fn_expr(ir::Fn fn, DType dtype, std::vector<ExprRef> args);
 /// x * y + z, rounded once; integers wrap.
 ExprRef fma_expr(DType dtype, ExprRef x, ExprRef y, ExprRef z);
 /// Conversion of x from a dtype to another: to nearest even between floats and from integers (once,
-/// also to half types), truncated and saturated from float to integer (NaN gives 0), wrapped
+/// also to narrow types), truncated and saturated from float to integer (NaN gives 0), wrapped
 /// between integers, `x != 0` to bool.
 ExprRef cast_expr(ExprRef x, DType from, DType to);
 /// The constant of a dtype nearest to `value`, converted as cast_expr does.

@@ -10,12 +10,26 @@ constexpr MatrixInstruction kInstructions[] = {
     {MatrixUnit::wgmma, DType::f16, DType::f16, DType::f32, 16, 90, "f16"},
 };
 
+/// That of one instruction: tf32x3 takes three of tf32, and two_level adds up what single
+/// instructions give.
+DotPrecision instruction_precision(DotPrecision dot) {
+  switch (dot) {
+    case DotPrecision::tf32x3:
+      return DotPrecision::tf32;
+    case DotPrecision::two_level:
+      return DotPrecision::ieee;
+    default:
+      return dot;
+  }
+}
+
 }  // namespace
 
 const MatrixInstruction* find_instruction(MatrixUnit unit, DType a, DType b, DType acc,
-                                          const Target& target) {
+                                          DotPrecision precision, const Target& target) {
   for (const MatrixInstruction& entry : kInstructions) {
     if (entry.unit != unit || entry.a != a || entry.b != b || entry.acc != acc) continue;
+    if (entry.precision != instruction_precision(precision)) continue;
     if (target.sm < entry.min_sm) continue;
     // wgmma exists on sm_90a alone.
     if (unit == MatrixUnit::wgmma && (target.sm != 90 || !target.specific)) continue;
@@ -28,7 +42,7 @@ MatrixUnit unit_of(const ir::Op& dot, const Config& config, const Target& target
   const bool takes =
       config.matrix != MatrixUnit::fma &&
       find_instruction(config.matrix, dot.operand(0)->type.dtype, dot.operand(1)->type.dtype,
-                       dot.result()->type.dtype, target) != nullptr;
+                       dot.result()->type.dtype, ir::precision_of(dot), target) != nullptr;
   return takes ? config.matrix : MatrixUnit::fma;
 }
 

@@ -13,13 +13,15 @@ inline constexpr DType u8 = DType::u8;
 inline constexpr DType i16 = DType::i16;
 inline constexpr DType i32 = DType::i32;
 inline constexpr DType i64 = DType::i64;
+inline constexpr DType f8e4m3 = DType::f8e4m3;
+inline constexpr DType f8e5m2 = DType::f8e5m2;
 inline constexpr DType f16 = DType::f16;
 inline constexpr DType bf16 = DType::bf16;
 inline constexpr DType f32 = DType::f32;
 inline constexpr DType f64 = DType::f64;
 
 /// The C++ types that have an element type: bool, float, double, 8 to 64 bit signed integers and
-/// unsigned char. Half types have none; a run-time half scalar is passed as float and cast.
+/// unsigned char. Narrower floats have none; a run-time scalar of one is passed as float and cast.
 template <class T>
 concept Element = std::is_same_v<T, bool> || std::is_same_v<T, float> ||
     std::is_same_v<T, double> ||(std::is_integral_v<T> && (std::is_signed_v<T> || sizeof(T) == 1));

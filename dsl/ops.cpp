@@ -49,11 +49,11 @@ Tile unary(Fn fn, const Operand& x, Loc loc) {
   return tile_of(builder.unary(fn, x.value()), loc);
 }
 
-/// Applies a composed function in f32 where x is of a half type, rounding once.
+/// Applies a composed function in f32 where x is of a narrower type, rounding once.
 template <class Compose>
 Tile in_f32(std::string_view what, const Operand& x, Loc loc, const Compose& compose) {
   const DType dtype = dsl::common_dtype(what, {&x}, loc);
-  if (!is_half(dtype)) return compose(x);
+  if (!is_narrow_float(dtype)) return compose(x);
   return cast({compose({cast(x, f32, loc), loc}), loc}, dtype, loc);
 }
 

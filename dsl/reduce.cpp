@@ -49,12 +49,13 @@ Tile reduce(std::string_view what, Fn fn, const Value* x, const Axes* axes, Keep
   return dsl::tile_of(result, loc);
 }
 
-/// Sums and products: halves accumulate in f32 and round once, small integers and bool in i32.
+/// Sums and products: narrow floats accumulate in f32 and round once, small integers and bool in
+/// i32.
 Tile accumulate(std::string_view what, Fn fn, const Operand& x, const Axes* axes, KeepDims keep,
                 Loc loc) {
   ir::Builder& builder = dsl::builder_at(what, loc);
   const DType dtype = dsl::common_dtype(what, {&x}, loc);
-  if (is_half(dtype)) {
+  if (is_narrow_float(dtype)) {
     const Tile wide = reduce(what, fn, builder.cast(x.value(), DType::f32), axes, keep, loc);
     return dsl::tile_of(builder.cast(Operand(wide, loc).value(), dtype), loc);
   }
@@ -78,6 +79,8 @@ Tile quantifier(std::string_view what, Fn fn, const Operand& x, const Axes* axes
 /// The accumulator's dtype of a dot; nothing when the operands' dtype has none.
 std::optional<DType> accumulator_of(DType dtype) {
   switch (dtype) {
+    case DType::f8e4m3:
+    case DType::f8e5m2:
     case DType::f16:
     case DType::bf16:
     case DType::f32:
@@ -85,6 +88,7 @@ std::optional<DType> accumulator_of(DType dtype) {
     case DType::f64:
       return DType::f64;
     case DType::i8:
+    case DType::u8:
       return DType::i32;
     default:
       return std::nullopt;
@@ -92,16 +96,20 @@ std::optional<DType> accumulator_of(DType dtype) {
 }
 
 Tile contract(std::string_view what, const Operand& a, const Operand& b, const Operand* acc,
-              Loc loc) {
+              DotPrecision precision, Loc loc) {
   ir::Builder& builder = dsl::builder_at(what, loc);
   for (const Operand* operand : {&a, &b}) dsl::common_dtype(what, {operand}, loc);
   const ir::Type &x = a.value()->type, &y = b.value()->type;
   const auto dtype = accumulator_of(x.dtype);
   const DType acc_dtype = acc != nullptr && acc->value() != nullptr ? acc->value()->type.dtype
                                                                     : dtype.value_or(x.dtype);
-  if (!dtype || x.dtype != y.dtype || acc_dtype != *dtype)
+  const bool alike = x.dtype == y.dtype || (is_f8(x.dtype) && is_f8(y.dtype));
+  if (!dtype || !alike || acc_dtype != *dtype)
     raise(ErrorId::dot_dtype, loc, what, to_string(x.dtype), to_string(y.dtype),
           to_string(acc_dtype));
+  if (!ir::takes_precision(precision, x.dtype, y.dtype))
+    raise(ErrorId::dot_precision, loc, what, to_string(precision),
+          precision == DotPrecision::two_level ? "f8" : "f32", to_string(x.dtype));
   const bool fits = x.shape.size() == 2 && y.shape.size() == 2 && x.shape[1] == y.shape[0];
   const ir::Shape shape = fits ? ir::Shape{x.shape[0], y.shape[1]} : ir::Shape{};
   const Value* start = acc != nullptr ? dsl::materialize(*acc, *dtype, loc) : nullptr;
@@ -109,7 +117,8 @@ Tile contract(std::string_view what, const Operand& a, const Operand& b, const O
     raise(ErrorId::dot_shape, loc, what, dsl::describe(x.shape), dsl::describe(y.shape),
           start != nullptr ? dsl::describe(start->type.shape) : "none");
   if (start == nullptr) start = builder.constant(*dtype, int64_t{0});
-  return dsl::tile_of(builder.dot(a.value(), b.value(), dsl::broadcast(start, shape)), loc);
+  const Value* sum = dsl::broadcast(start, shape);
+  return dsl::tile_of(builder.dot(a.value(), b.value(), sum, precision), loc);
 }
 
 }  // namespace
@@ -154,14 +163,22 @@ Tile All::operator()(const Operand& x, const Axes& axes, KeepDims keep, Loc loc)
   return quantifier("all", Fn::bit_and, x, &axes, keep, loc);
 }
 
-Tile dot(const Operand& a, const Operand& b, Loc loc) {
-  return contract("dot", a, b, nullptr, loc);
+Tile dot(const Operand& a, const Operand& b, Loc loc) { return dot(a, b, ieee, loc); }
+Tile dot(const Operand& a, const Operand& b, DotPrecision precision, Loc loc) {
+  return contract("dot", a, b, nullptr, precision, loc);
 }
 Tile dot(const Operand& a, const Operand& b, const Operand& acc, Loc loc) {
-  return contract("dot", a, b, &acc, loc);
+  return dot(a, b, acc, ieee, loc);
+}
+Tile dot(const Operand& a, const Operand& b, const Operand& acc, DotPrecision precision, Loc loc) {
+  return contract("dot", a, b, &acc, precision, loc);
 }
 Tile addmm(const Operand& acc, const Operand& a, const Operand& b, Loc loc) {
-  return contract("addmm", a, b, &acc, loc);
+  return addmm(acc, a, b, ieee, loc);
+}
+Tile addmm(const Operand& acc, const Operand& a, const Operand& b, DotPrecision precision,
+           Loc loc) {
+  return contract("addmm", a, b, &acc, precision, loc);
 }
 
 }  // namespace tilewright

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tilewright/dsl/operand.h"
+#include "tilewright/ir/precision.h"
 
 namespace tilewright {
 
@@ -23,7 +24,7 @@ inline constexpr KeepDims keep_dims = KeepDims::yes;
 // Without axes, everything is reduced, to a scalar. Positions past a clipped tile's end count as
 // the operator's identity. Errors: bad_axis, function_dtype, reduce_nothing.
 
-/// Half types add in f32 and round once; integers below 64 bits, and bool, give i32.
+/// Narrow floats add in f32 and round once; integers below 64 bits, and bool, give i32.
 Tile sum(const Operand& x, Loc loc = Loc::current());
 Tile sum(const Operand& x, const Axes& axes, KeepDims keep = KeepDims::no,
          Loc loc = Loc::current());
@@ -43,10 +44,23 @@ Tile any(const Operand& x, Loc loc = Loc::current());
 Tile any(const Operand& x, const Axes& axes, KeepDims keep = KeepDims::no,
          Loc loc = Loc::current());
 
-/// a [M,K] times b [K,N], plus acc [M,N] where given. a and b are both f16, bf16, f32 (acc and
-/// result f32), f64 (f64) or i8 (i32). Errors: dot_dtype, dot_shape.
+// Precisions of a dot; see ir/precision.h.
+inline constexpr DotPrecision ieee = DotPrecision::ieee;
+inline constexpr DotPrecision tf32 = DotPrecision::tf32;
+inline constexpr DotPrecision tf32x3 = DotPrecision::tf32x3;
+inline constexpr DotPrecision two_level = DotPrecision::two_level;
+
+/// a [M,K] times b [K,N], plus acc [M,N] where given. a and b are both f16, bf16, f32 or f8, of
+/// either kind each (acc and result f32), f64 (f64), i8 or u8 (i32). An f32 product is IEEE f32
+/// unless asked for as tw::tf32 or tw::tf32x3; one of f8 may be asked for as tw::two_level, which
+/// keeps a long sum's small terms. Errors: dot_dtype, dot_shape, dot_precision.
 Tile dot(const Operand& a, const Operand& b, Loc loc = Loc::current());
+Tile dot(const Operand& a, const Operand& b, DotPrecision precision, Loc loc = Loc::current());
 Tile dot(const Operand& a, const Operand& b, const Operand& acc, Loc loc = Loc::current());
+Tile dot(const Operand& a, const Operand& b, const Operand& acc, DotPrecision precision,
+         Loc loc = Loc::current());
 Tile addmm(const Operand& acc, const Operand& a, const Operand& b, Loc loc = Loc::current());
+Tile addmm(const Operand& acc, const Operand& a, const Operand& b, DotPrecision precision,
+           Loc loc = Loc::current());
 
 }  // namespace tilewright

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tilewright/ir/error.h"
+#include "tilewright/runtime/emulator_prelude_mma.h"
 
 namespace tilewright::runtime {
 namespace {
@@ -249,6 +250,15 @@ constexpr Twin kTwins[] = {
     {"to_float", TwinSource::printed, {}, "bf16"},
     {"to_f16", TwinSource::own, "inline f16 to_f16(float x) { return {tw_emu_to_f16(x)}; }"},
     {"to_bf16", TwinSource::older},
+    {"f8e4m3"},
+    {"f8e5m2"},
+    {"to_float", TwinSource::older, {}, "f8e4m3"},
+    {"to_float", TwinSource::own,
+     "inline float to_float(f8e5m2 x) { return tw_emu_f16_to_float((unsigned short)(x.bits << 8)); "
+     "}",
+     "f8e5m2"},
+    {"to_f8e4m3", TwinSource::older},
+    {"to_f8e5m2", TwinSource::older},
     {"odd"},
     {"to_odd"},
     {"fma_odd"},
@@ -295,7 +305,9 @@ std::string_view kernel_body(std::string_view source) {
   throw InternalError("a printed source holds no kernel");
 }
 
-bool has_host_twin(const codegen::Helper& helper) { return twin_of(helper) != nullptr; }
+bool has_host_twin(const codegen::Helper& helper) {
+  return twin_of(helper) != nullptr || !mma_twin(helper.name).empty();
+}
 
 const std::string& host_prelude() {
   static const std::string prelude = [] {
@@ -304,7 +316,10 @@ const std::string& host_prelude() {
     text += kBuiltins;
     text += "namespace tw {\n";
     for (const codegen::Helper& helper : codegen::helpers())
-      if (const Twin* twin = twin_of(helper)) text += fmt::format("{}\n", text_of(*twin, helper));
+      if (const Twin* twin = twin_of(helper))
+        text += fmt::format("{}\n", text_of(*twin, helper));
+      else
+        text += fmt::format("{}\n", mma_twin(helper.name));
     return text + "}  // namespace tw\n";
   }();
   return prelude;

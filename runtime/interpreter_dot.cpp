@@ -1,7 +1,13 @@
 // The dot: acc + a b, one fused multiply-add after the other in increasing k.
+#include <bit>
+#include <cmath>
 #include <cstring>
+#include <span>
+#include <utility>
+#include <vector>
 
 #include "tilewright/ir/error.h"
+#include "tilewright/ir/precision.h"
 #include "tilewright/runtime/interpreter_frame.h"
 
 namespace tilewright::interpreter {
@@ -90,6 +96,48 @@ bool tail_is_zero(const Operands& operands, int64_t extent, numeric::Storage sto
   return false;
 }
 
+/// To the nearest TF32 number, ties away from zero (PTX cvt.rna.tf32.f32): 11 significant bits.
+float to_tf32(float x) {
+  const uint32_t bits = std::bit_cast<uint32_t>(x);
+  if ((bits & 0x7f800000) == 0x7f800000) return x;
+  return std::bit_cast<float>((bits + 0x1000) & ~uint32_t{0x1fff});
+}
+
+/// What of x is multiplied: x as TF32, or the part of it that this leaves out.
+enum class Part { high, low };
+
+float part_of(float x, Part part) {
+  const float high = to_tf32(x);
+  // An infinity has no rest, and so has a value that rounds to one.
+  return part == Part::high ? high : std::isinf(high) ? 0 : to_tf32(x - high);
+}
+
+/// acc + a b of f32 with both operands reduced to TF32: one product, or three of the operands' high
+/// and low parts, the smallest first.
+void accumulate_tf32(const Operands& operands, DotPrecision precision) {
+  constexpr std::pair<Part, Part> kProducts[] = {
+      {Part::low, Part::high}, {Part::high, Part::low}, {Part::high, Part::high}};
+  const std::span products =
+      std::span(kProducts).last(precision == DotPrecision::tf32x3 ? std::size(kProducts) : 1);
+  const int64_t count = std::ssize(products);
+  std::vector<float> a(operands.m * operands.k * count), b(operands.k * operands.n * count);
+  const auto* from_a = static_cast<const float*>(operands.a);
+  const auto* from_b = static_cast<const float*>(operands.b);
+  for (int64_t k = 0; k < operands.k; ++k)
+    for (int64_t p = 0; p < count; ++p) {
+      const int64_t to = k * count + p;
+      for (int64_t i = 0; i < operands.m; ++i)
+        a[i * operands.k * count + to] = part_of(from_a[i * operands.a_row + k], products[p].first);
+      for (int64_t j = 0; j < operands.n; ++j)
+        b[to * operands.n + j] = part_of(from_b[k * operands.n + j], products[p].second);
+    }
+  Operands parts = operands;
+  parts.a = a.data();
+  parts.b = b.data();
+  parts.k = parts.a_row = operands.k * count;
+  accumulate_for(numeric::Storage::f32)(parts);
+}
+
 bool unguarded(const ir::Op& op) {
   return op.has(ir::AttrKey::guard) && op.integers(ir::AttrKey::guard).empty();
 }
@@ -116,7 +164,11 @@ void run_dot(const Step& step, Frame& frame) {
   if (step.limits[1] >= 0) operands.k = frame.cells[step.limits[1]].slice.size();
   if (operands.k < extent && unguarded(*step.op) && !tail_is_zero(operands, extent, storage))
     fail(step, "k runs past its limit with operands that are not 0 there, but has no guard");
-  accumulate_for(storage)(operands);
+  const DotPrecision precision = ir::precision_of(*step.op);
+  if (precision == DotPrecision::tf32 || precision == DotPrecision::tf32x3)
+    accumulate_tf32(operands, precision);
+  else
+    accumulate_for(storage)(operands);
   if (storage == numeric::Storage::i64)
     numeric::cast_kernel(dtype, DType::i64)(result, result, n);
   else if (is_narrow_float(dtype))
