@@ -1,7 +1,8 @@
-// The table of device helpers. Text is CUDA C++ as NVRTC takes it with no
-// headers.
+// The table of device helpers. Text is CUDA C++ as NVRTC takes it with no headers.
 #include "tilewright/codegen/prelude.h"
 #include "tilewright/codegen/prelude_fp8.h"
+#include "tilewright/codegen/prelude_hopper.h"
+#include "tilewright/codegen/prelude_mma.h"
 
 namespace tilewright::codegen {
 namespace {
@@ -10,8 +11,7 @@ std::vector<Helper> memory_helpers() {
   return {
       {.name = "shared_memory",
        .doc = "the block's shared memory, as the struct that maps it",
-       .text =
-           R"(template <class T> __device__ __forceinline__ T& shared_memory() {
+       .text = R"(template <class T> __device__ __forceinline__ T& shared_memory() {
   extern __shared__ __align__(1024) unsigned char bytes[];
   return *reinterpret_cast<T*>(bytes);
 })"},
@@ -43,8 +43,8 @@ template <> struct Word<16> { using type = uint4; };)"},
        .needs = {"Word"},
        .pointers = {{0, Access::write}, {1, Access::read}}},
       {.name = "copy_async",
-       .doc = "n elements from global to shared memory, asynchronously; zeros "
-              "for those past `valid`",
+       .doc =
+           "n elements from global to shared memory, asynchronously; zeros for those past `valid`",
        .text = R"(template <int n, class T>
 __device__ __forceinline__ void copy_async(T* to, const T* from, int valid = n) {
   constexpr int bytes = n * sizeof(T);
@@ -66,10 +66,8 @@ __device__ __forceinline__ void copy_async(T* to, const T* from, int valid = n) 
 })",
        .min_sm = 80},
       {.name = "copy_async_wait",
-       .doc = "waits until at most `pending` of this thread's groups are still "
-              "in flight",
-       .text =
-           R"(template <int pending> __device__ __forceinline__ void copy_async_wait() {
+       .doc = "waits until at most `pending` of this thread's groups are still in flight",
+       .text = R"(template <int pending> __device__ __forceinline__ void copy_async_wait() {
   asm volatile("cp.async.wait_group %0;" :: "n"(pending) : "memory");
 })",
        .min_sm = 80},
@@ -121,17 +119,14 @@ std::vector<Helper> half_helpers() {
   return {(unsigned short)((bits + 0x7fff + (bits >> 16 & 1)) >> 16)};
 })"},
       {.name = "odd",
-       .doc = "of the two floats around a value, the one whose last bit is "
-              "set: rounded further, "
+       .doc = "of the two floats around a value, the one whose last bit is set: rounded further, "
               "to a half type, "
               "it gives what rounding the value itself once would",
-       .text =
-           R"(__device__ __forceinline__ float odd(float below, float above) {
+       .text = R"(__device__ __forceinline__ float odd(float below, float above) {
   return __float_as_uint(below) & 1 ? below : above;
 })"},
       {.name = "to_odd",
-       .doc = "to float, so that rounding the result further to a half type is "
-              "right",
+       .doc = "to float, so that rounding the result further to a half type is right",
        .text = R"(__device__ __forceinline__ float to_odd(double x) {
   return odd(__double2float_rd(x), __double2float_ru(x));
 }
@@ -141,10 +136,8 @@ __device__ __forceinline__ float to_odd(long long x) {
 })",
        .needs = {"odd"}},
       {.name = "fma_odd",
-       .doc = "x * y + z, so that rounding the result further to a half type "
-              "is right",
-       .text =
-           R"(__device__ __forceinline__ float fma_odd(float x, float y, float z) {
+       .doc = "x * y + z, so that rounding the result further to a half type is right",
+       .text = R"(__device__ __forceinline__ float fma_odd(float x, float y, float z) {
   return odd(__fmaf_rd(x, y, z), __fmaf_ru(x, y, z));
 })",
        .needs = {"odd"}},
@@ -154,10 +147,9 @@ __device__ __forceinline__ float to_odd(long long x) {
 std::vector<Helper> shuffle_helpers() {
   return {
       {.name = "shuffle_xor",
-       .doc = "the value of the lane whose number differs by `mask`; all lanes "
-              "of the warp take part",
-       .text =
-           R"(template <class T> __device__ __forceinline__ T shuffle_xor(T value, int mask) {
+       .doc =
+           "the value of the lane whose number differs by `mask`; all lanes of the warp take part",
+       .text = R"(template <class T> __device__ __forceinline__ T shuffle_xor(T value, int mask) {
   unsigned words[(sizeof(T) + 3) / 4] = {};
   memcpy(words, &value, sizeof(T));
   for (unsigned& word : words) word = __shfl_xor_sync(0xffffffff, word, mask);
@@ -166,8 +158,7 @@ std::vector<Helper> shuffle_helpers() {
 })"},
       {.name = "shuffle",
        .doc = "the value of another lane; all lanes of the warp take part",
-       .text =
-           R"(template <class T> __device__ __forceinline__ T shuffle(T value, int lane) {
+       .text = R"(template <class T> __device__ __forceinline__ T shuffle(T value, int lane) {
   unsigned words[(sizeof(T) + 3) / 4] = {};
   memcpy(words, &value, sizeof(T));
   for (unsigned& word : words) word = __shfl_sync(0xffffffff, word, lane);
@@ -181,12 +172,11 @@ std::vector<Helper> float_helpers() {
   return {
       {.name = "infinity",
        .doc = "",
-       .text = "__device__ __forceinline__ float infinity() { return "
-               "__uint_as_float(0x7f800000); }"},
+       .text =
+           "__device__ __forceinline__ float infinity() { return __uint_as_float(0x7f800000); }"},
       {.name = "nan",
        .doc = "",
-       .text = "__device__ __forceinline__ float nan() { return "
-               "__uint_as_float(0x7fffffff); }"},
+       .text = "__device__ __forceinline__ float nan() { return __uint_as_float(0x7fffffff); }"},
       {.name = "max",
        .doc = "NaN if either is; -0 is below +0",
        .text = R"(__device__ __forceinline__ float max(float x, float y) {
@@ -217,8 +207,7 @@ std::vector<Helper> float_helpers() {
 })"},
       {.name = "max_double",
        .doc = "NaN if either is; -0 is below +0",
-       .text =
-           R"(__device__ __forceinline__ double max_double(double x, double y) {
+       .text = R"(__device__ __forceinline__ double max_double(double x, double y) {
   if (x != x || y != y) return x + y;
   if (x == y)  // differ for zeros only
     return __longlong_as_double(__double_as_longlong(x) & __double_as_longlong(y));
@@ -226,8 +215,7 @@ std::vector<Helper> float_helpers() {
 })"},
       {.name = "min_double",
        .doc = "NaN if either is; -0 is below +0",
-       .text =
-           R"(__device__ __forceinline__ double min_double(double x, double y) {
+       .text = R"(__device__ __forceinline__ double min_double(double x, double y) {
   if (x != x || y != y) return x + y;
   if (x == y)  // differ for zeros only
     return __longlong_as_double(__double_as_longlong(x) | __double_as_longlong(y));
@@ -239,17 +227,14 @@ std::vector<Helper> float_helpers() {
 std::vector<Helper> integer_helpers() {
   return {
       {.name = "div",
-       .doc =
-           "truncating; x / 0 is 0, and the lowest value / -1 wraps to itself",
-       .text =
-           R"(template <class T> __device__ __forceinline__ T div(T x, T y) {
+       .doc = "truncating; x / 0 is 0, and the lowest value / -1 wraps to itself",
+       .text = R"(template <class T> __device__ __forceinline__ T div(T x, T y) {
   if (y == -1) return (T)(0ull - x);
   return y == 0 ? 0 : x / y;
 })"},
       {.name = "rem",
        .doc = "has the sign of x; x % 0 is x, and x % -1 is 0",
-       .text =
-           R"(template <class T> __device__ __forceinline__ T rem(T x, T y) {
+       .text = R"(template <class T> __device__ __forceinline__ T rem(T x, T y) {
   if (y == -1) return 0;
   return y == 0 ? x : x % y;
 })"},
@@ -260,10 +245,8 @@ std::vector<Helper> integer_helpers() {
   return x < 0 ? (T)(0ull - x) : x;
 })"},
       {.name = "to_int",
-       .doc = "cuts off the fraction; values out of range become the nearest "
-              "end of it, NaN 0",
-       .text =
-           R"(template <class T, class F> __device__ __forceinline__ T to_int(F x) {
+       .doc = "cuts off the fraction; values out of range become the nearest end of it, NaN 0",
+       .text = R"(template <class T, class F> __device__ __forceinline__ T to_int(F x) {
   constexpr bool is_signed = (T)-1 < (T)0;
   constexpr T highest = (T)(~0ull >> (64 - 8 * sizeof(T) + is_signed));
   constexpr T lowest = is_signed ? -highest - 1 : 0;
@@ -278,8 +261,7 @@ std::vector<Helper> tile_helpers() {
   return {
       {.name = "TileId", .doc = "", .text = "struct TileId { int row, col; };"},
       {.name = "grouped_tile",
-       .doc = "the tile of block `id`, walking `group` tile rows together, so "
-              "that blocks running "
+       .doc = "the tile of block `id`, walking `group` tile rows together, so that blocks running "
               "at one "
               "time share rows of one operand and columns of the other in L2",
        .text =
@@ -292,18 +274,18 @@ std::vector<Helper> tile_helpers() {
   };
 }
 
-} // namespace
+}  // namespace
 
-const std::vector<Helper> &helpers() {
+const std::vector<Helper>& helpers() {
   static const std::vector<Helper> table = [] {
     std::vector<Helper> all;
     for (std::vector<Helper> part :
-         {memory_helpers(), half_helpers(), fp8_helpers(), shuffle_helpers(),
-          float_helpers(), integer_helpers(), tile_helpers()})
+         {memory_helpers(), half_helpers(), fp8_helpers(), shuffle_helpers(), float_helpers(),
+          integer_helpers(), tile_helpers(), mma_helpers(), hopper_helpers()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }();
   return table;
 }
 
-} // namespace tilewright::codegen
+}  // namespace tilewright::codegen

@@ -12,6 +12,7 @@ namespace {
 constexpr int kHeaderHang = 9;  // the width of a key in the header: "shared   ", "traffic  "
 
 std::string parameter(const KernelParam& param) {
+  if (param.map) return "const __grid_constant__ tw::TensorMap " + param.name;
   const std::string type = cuda_type(param.dtype);
   if (!param.tensor) return type + " " + param.name;
   return fmt::format("{}{}*{} {}", param.written ? "" : "const ", type,

@@ -23,7 +23,8 @@ namespace {
 
 using ir::Fn;
 
-const std::vector<std::string> kTargets = {"sm_75", "sm_80", "sm_90a", "sm_100a", "sm_120a"};
+const std::vector<std::string> kTargets = {"sm_75",  "sm_80",   "sm_89",
+                                           "sm_90a", "sm_100a", "sm_120a"};
 
 ExprRef n(const std::string& text) { return name(text); }
 
@@ -107,8 +108,7 @@ TEST_P(EveryTarget, CompilesEveryHelperTheTargetCanHave) {
   const Target target = parse_target(GetParam());
   std::set<std::string> all;
   for (const Helper& helper : helpers())
-    if (target.sm >= helper.min_sm || !helper.older_text.empty())
-      all.insert(std::string(helper.name));
+    if (has_helper(target, helper)) all.insert(helper.name);
   const std::string source = prelude_text(all, target) + R"(
     extern "C" __global__ void kernel(float* f, tw::bf16* b, double* d, const int* from, int n) {
       extern __shared__ int staged[];
@@ -163,6 +163,8 @@ TEST(Prelude, PrintsOnlyWhatIsUsed) {
 TEST(Prelude, FitsTheLineWidth) {
   std::set<std::string> all;
   for (const Helper& helper : helpers()) all.insert(std::string(helper.name));
+  all.merge(std::set<std::string>{"wgmma_m64n8k16_bf16", "wgmma_m64n256k16_f16",
+                                  "wgmma_m64n176k32_e4m3_e5m2", "wgmma_m64n256k32_s8"});
   std::istringstream lines(prelude_text(all, parse_target("sm_90a")));
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 100u) << line;
 }
