@@ -1,24 +1,144 @@
 #include "tilewright/codegen/matrix_layouts.h"
 
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
 #include "tilewright/ir/error.h"
 
 namespace tilewright::codegen {
+namespace {
 
-Layout mma_layout(int64_t, int64_t, int) { throw InternalError("the mma unit has no layout"); }
+constexpr int kRows = 16, kColumns = 8;  // of a piece
+constexpr int kRowBytes = 16;            // of one row that ldmatrix reads
+
+int ceil_div(int64_t x, int64_t y) {
+  return static_cast<int>(std::max<int64_t>(1, (x + y - 1) / y));
+}
+
+/// How pieces are dealt to warps.
+struct Deal {
+  int warps_m = 1, warps_n = 1;    // that hold different pieces
+  int pieces_m = 1, pieces_n = 1;  // of one warp
+};
+
+/// Less is better: products, then words of operands that a warp reads for them, then single pieces
+/// of b, which are read one at a time, then pieces past the tile's end, then narrow rows.
+auto cost(const Deal& deal) {
+  return std::tuple(deal.pieces_m * deal.pieces_n, 2 * deal.pieces_m + deal.pieces_n,
+                    deal.pieces_n % 2, deal.warps_m * deal.warps_n, deal.pieces_m);
+}
+
+Deal deal_pieces(int rows, int columns, int warps) {
+  std::optional<Deal> best;
+  for (int m = 1; m <= warps; ++m)
+    for (int n = 1; m * n <= warps; ++n) {
+      if (warps % (m * n) != 0) continue;
+      const Deal deal{m, n, ceil_div(rows, m), ceil_div(columns, n)};
+      if (!best || cost(deal) < cost(*best)) best = deal;
+    }
+  return *best;
+}
+
+void add(Layout& layout, Holder holder, int radix, int axis, int64_t stride) {
+  if (radix > 1) layout.digits.push_back({holder, radix, axis, stride});
+}
+
+/// The lanes of ldmatrix: eight give the rows of one matrix of 8 by 16 bytes. The matrices go
+/// along k first for b and last for a, in the order of the instruction's registers.
+void add_matrix_lanes(Layout& layout, const MmaOperand& operand) {
+  const bool along_k = operand.load == MmaLoad::matrices;
+  const int run = kRowBytes / operand.bytes;
+  const int half = operand.depth() / 2;  // of a step of k: 16 bytes
+  add(layout, Holder::reg, run, along_k ? 1 : 0, 1);
+  add(layout, Holder::lane, 8, along_k ? 0 : 1, 1);
+  if (operand.left) {
+    add(layout, Holder::lane, 2, 0, 8);
+    add(layout, Holder::lane, 2, 1, half);
+    return;
+  }
+  add(layout, Holder::lane, 2, 1, half);
+  if (operand.together == 2)
+    add(layout, Holder::lane, 2, 0, kColumns);
+  else
+    add(layout, Holder::lane, 2, -1, 0);  // whose addresses are not looked at
+}
+
+/// What the instruction wants each lane to hold of one piece.
+void add_element_lanes(Layout& layout, const MmaOperand& operand) {
+  add(layout, Holder::reg, operand.per_word(), 1, 1);
+  add(layout, Holder::lane, 4, 1, operand.per_word());
+  add(layout, Holder::lane, 8, 0, 1);
+  if (operand.left) add(layout, Holder::reg, 2, 0, 8);
+  add(layout, Holder::reg, 2, 1, operand.depth() / 2);
+}
+
+}  // namespace
+
+Layout mma_layout(int64_t m, int64_t n, int warps) {
+  const Deal deal = deal_pieces(ceil_div(m, kRows), ceil_div(n, kColumns), warps);
+  Layout layout{2, {}};
+  add(layout, Holder::reg, 2, 1, 1);
+  add(layout, Holder::reg, 2, 0, 8);
+  add(layout, Holder::reg, deal.pieces_n, 1, kColumns);
+  add(layout, Holder::reg, deal.pieces_m, 0, kRows);
+  add(layout, Holder::lane, 4, 1, 2);
+  add(layout, Holder::lane, 8, 0, 1);
+  add(layout, Holder::warp, deal.warps_n, 1, int64_t{kColumns} * deal.pieces_n);
+  add(layout, Holder::warp, deal.warps_m, 0, int64_t{kRows} * deal.pieces_m);
+  add(layout, Holder::warp, warps / (deal.warps_m * deal.warps_n), -1, 0);
+  return layout;
+}
+
+MmaOperand mma_operand(const Layout& accumulator, bool left, MmaLoad load, int bytes, int64_t k) {
+  MmaOperand operand{.left = left, .load = load, .bytes = bytes};
+  operand.pieces = accumulator.registers(left ? 0 : 1) / 2;
+  operand.together = !left && load != MmaLoad::elements && operand.pieces % 2 == 0 ? 2 : 1;
+  operand.steps = (k + operand.depth() - 1) / operand.depth();
+  return operand;
+}
+
+Layout mma_operand_layout(const Layout& accumulator, const MmaOperand& operand) {
+  Layout layout{2, {}};
+  if (operand.load == MmaLoad::elements)
+    add_element_lanes(layout, operand);
+  else
+    add_matrix_lanes(layout, operand);
+  const int piece = (operand.left ? kRows : kColumns) * operand.together;
+  add(layout, Holder::reg, operand.pieces / operand.together, 0, piece);
+  add(layout, Holder::reg, static_cast<int>(operand.steps), 1, operand.depth());
+  for (Digit digit : accumulator.digits) {
+    if (digit.holder != Holder::warp) continue;
+    const bool outer = digit.axis == (operand.left ? 0 : 1);
+    layout.digits.push_back(outer ? Digit{Holder::warp, digit.radix, 0, digit.stride}
+                                  : Digit{Holder::warp, digit.radix, -1, 0});
+  }
+  return layout;
+}
+
+int64_t wgmma_groups_along_rows(int64_t m, int warps) {
+  int64_t groups = warps / 4;
+  while (groups > 1 && (m % (64 * groups) != 0 || warps / 4 % groups != 0)) --groups;
+  return groups;
+}
 
 Layout wgmma_layout(int64_t m, int64_t n, int warps) {
-  internal_check(warps % 4 == 0 && n % 8 == 0, "wgmma takes whole warpgroups and columns by eight");
-  const int groups = warps / 4;
-  const int pieces = static_cast<int>((m + 64 * groups - 1) / (64 * groups));
+  const auto rows = static_cast<int>(wgmma_groups_along_rows(m, warps));
+  const int columns = warps / 4 / rows;
+  internal_check(warps % 4 == 0 && m % (64 * rows) == 0 && n % (8 * columns) == 0,
+                 "wgmma takes whole warpgroups, rows by 64 and columns by eight");
+  const auto pieces = static_cast<int>(m / (64 * rows));
+  const int64_t n_each = n / columns;
   return {2,
           {{Holder::reg, 2, 1, 1},
            {Holder::reg, 2, 0, 8},
-           {Holder::reg, static_cast<int>(n / 8), 1, 8},
+           {Holder::reg, static_cast<int>(n_each / 8), 1, 8},
            {Holder::reg, pieces, 0, 64},
            {Holder::lane, 4, 1, 2},
            {Holder::lane, 8, 0, 1},
            {Holder::warp, 4, 0, 16},
-           {Holder::warp, groups, 0, int64_t{64} * pieces}}};
+           {Holder::warp, rows, 0, int64_t{64} * pieces},
+           {Holder::warp, columns, 1, n_each}}};
 }
 
 }  // namespace tilewright::codegen

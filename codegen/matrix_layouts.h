@@ -1,5 +1,5 @@
-// Who holds the accumulator of a matrix unit, as digits (PTX ISA, "Register fragments" of mma and
-// wgmma instructions).
+// Who holds the operands and accumulators of matrix units, as digits (PTX ISA, "Matrix fragments"
+// of mma and "Register fragments" of wgmma instructions).
 #pragma once
 
 #include "tilewright/codegen/layout.h"
@@ -7,10 +7,16 @@
 namespace tilewright::codegen {
 
 /// m by n accumulator of `warps` warps that multiply with mma.m16n8: each warp holds whole 16 by 8
-/// pieces. Overhangs where the pieces do not divide the tile.
+/// pieces, neighbours of one another, and as square a part of the tile as there are ways to deal
+/// pieces to warps evenly: fewer bytes of operands to read. Overhangs where the pieces do not
+/// divide the tile; warps that are left over hold what others do.
 Layout mma_layout(int64_t m, int64_t n, int warps);
+/// How many of the warps / 4 warpgroups that compute a tile of m rows lie side by side along the
+/// rows; the others share the columns.
+int64_t wgmma_groups_along_rows(int64_t m, int warps);
 /// m by n accumulator of warps / 4 warpgroups that multiply with wgmma.m64nN: each holds 64 rows at
-/// a time, whole rows of n (a multiple of 8). warps is a multiple of 4.
+/// a time and whole rows of its columns. warps is a multiple of 4, m of 64 for each warpgroup along
+/// the rows, n of 8 for each along the columns.
 Layout wgmma_layout(int64_t m, int64_t n, int warps);
 
 }  // namespace tilewright::codegen
