@@ -115,6 +115,14 @@ TEST(Errors, Dot) {
                  [](tw::Tensor a, I i, I j) {
                    tw::addmm(tw::zeros({i, i}, tw::f16), a[i, j], a[i, j].t());
                  });
+  expect_in_body(ErrorId::dot_precision,
+                 "dot: precision two_level is for operands of f8; found f32",
+                 [](tw::Tensor a, I i, I j) { tw::dot(a[i, j], a[i, j].t(), tw::two_level); });
+  expect_in_body(ErrorId::dot_precision, "addmm: precision tf32 is for operands of f32; found f16",
+                 [](tw::Tensor, I i, I j) {
+                   const tw::Tile x = tw::zeros({i, j}, tw::f16);
+                   tw::addmm(tw::zeros({i, i}, tw::f32), x, x.t(), tw::tf32);
+                 });
   expect_in_body(ErrorId::dot_shape, "dot: shapes [i,j] and [i,j] with accumulator none",
                  [](tw::Tensor a, I i, I j) { tw::dot(a[i, j], a[i, j]); });
 }

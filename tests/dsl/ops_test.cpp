@@ -148,6 +148,45 @@ TEST(Dot, AccumulatesByDtype) {
   EXPECT_EQ(product(f32), "f32/0");
   EXPECT_EQ(product(f64), "f64/0");
   EXPECT_EQ(product(i8), "i32/0");
+  EXPECT_EQ(product(u8), "i32/0");
+  EXPECT_EQ(product(f8e4m3), "f32/0");
+  EXPECT_EQ(product(f8e5m2), "f32/0");
+}
+
+TEST(Dot, OperandsMayBeOfBothKindsOfF8) {
+  const ir::Function fn = trace(
+      [](tw::Tensor a, tw::Tensor b, tw::Tensor c) {
+        for (auto [i, j] : tw::tile({8, 8})) c[i, j] = tw::dot(a[i, tw::all], b[tw::all, j]);
+      },
+      {tensor(f8e4m3, {8, 8}), tensor(f8e5m2, {8, 8}), tensor(f32, {8, 8})});
+  EXPECT_EQ(only(fn, ir::OpKind::dot).result()->type.dtype, f32);
+}
+
+TEST(Dot, PrecisionIsRecordedWhereAsked) {
+  const auto precision = [](DType dtype, DotPrecision asked) {
+    const ir::Function fn = trace(
+        [asked](tw::Tensor a, tw::Tensor c) {
+          for (auto [i, j] : tw::tile({8, 8})) {
+            tw::Tile acc = tw::dot(a[i, tw::all], a[tw::all, j], asked);
+            acc = tw::dot(a[i, tw::all], a[tw::all, j], acc, asked);
+            c[i, j] = tw::addmm(acc, a[i, tw::all], a[tw::all, j], asked);
+          }
+        },
+        {tensor(dtype, {8, 8}), tensor(f32, {8, 8})});
+    int dots = 0;
+    ir::for_each_op(fn.body(), [&](const ir::Op& op) {
+      if (op.kind != ir::OpKind::dot) return;
+      EXPECT_EQ(ir::precision_of(op), asked);
+      EXPECT_EQ(op.has(ir::AttrKey::precision), asked != tw::ieee);
+      ++dots;
+    });
+    EXPECT_EQ(dots, 3);
+  };
+  precision(f32, tw::ieee);
+  precision(f32, tw::tf32);
+  precision(f32, tw::tf32x3);
+  precision(f8e4m3, tw::two_level);
+  precision(f8e5m2, tw::ieee);
 }
 
 TEST(Store, ConvertsToTheTensorsDtype) {

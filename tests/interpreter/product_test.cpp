@@ -13,7 +13,8 @@ using ir::Dim;
 
 /// c = a b over a grid of tiles, accumulated over tiles of k.
 struct Product : TestKernel {
-  Product(DType in, DType acc, DType out, std::vector<int64_t> blocks = {0, 0, 0}) {
+  Product(DType in, DType acc, DType out, std::vector<int64_t> blocks = {0, 0, 0},
+          DotPrecision precision = DotPrecision::ieee) {
     const auto* a = tensor("a", in, 2);
     const auto* bt = tensor("b", in, 2);
     const auto* c = tensor("c", out, 2);
@@ -24,7 +25,7 @@ struct Product : TestKernel {
       const auto* inner = loop({ks}, false, {k}, {zero}, [&](const ir::LoopView& step) {
         const auto* x = b.load(a, {tile.slices[0], step.slices[0]});
         const auto* y = b.load(bt, {step.slices[0], tile.slices[1]});
-        b.yield({b.dot(x, y, step.carried[0])});
+        b.yield({b.dot(x, y, step.carried[0], precision)});
       });
       b.store(c, b.cast(inner->results[0], out), {tile.slices[0], tile.slices[1]});
     });
@@ -80,10 +81,12 @@ TEST(Product, DTypes) {
   struct Row {
     DType in, acc, out;
   };
-  const Row rows[] = {{DType::f16, DType::f32, DType::f16}, {DType::bf16, DType::f32, DType::bf16},
-                      {DType::f16, DType::f32, DType::f32}, {DType::f64, DType::f64, DType::f64},
-                      {DType::i8, DType::i32, DType::i32},  {DType::u8, DType::i32, DType::i64},
-                      {DType::i64, DType::i64, DType::i64}, {DType::f32, DType::f32, DType::bf16}};
+  const Row rows[] = {
+      {DType::f16, DType::f32, DType::f16},    {DType::bf16, DType::f32, DType::bf16},
+      {DType::f16, DType::f32, DType::f32},    {DType::f64, DType::f64, DType::f64},
+      {DType::i8, DType::i32, DType::i32},     {DType::u8, DType::i32, DType::i64},
+      {DType::i64, DType::i64, DType::i64},    {DType::f32, DType::f32, DType::bf16},
+      {DType::f8e4m3, DType::f32, DType::f32}, {DType::f8e5m2, DType::f32, DType::bf16}};
   for (const Row& row : rows) {
     SCOPED_TRACE(
         fmt::format("{} {} {}", to_string(row.in), to_string(row.acc), to_string(row.out)));
@@ -91,6 +94,79 @@ TEST(Product, DTypes) {
     TestTensor a(row.in, {37, 50}), b(row.in, {50, 41}), c(row.out, {37, 41});
     run(kernel.fn, a.randomize(3), b.randomize(4), c, {16, 8, 12});
     expect_product(a, b, c, row.acc);
+  }
+}
+
+/// The nearest number of 11 significant bits, ties away from zero.
+double as_tf32(double x) {
+  int exponent = 0;
+  const double fraction = std::frexp(x, &exponent);
+  return std::ldexp(std::round(std::ldexp(fraction, 11)), exponent - 11);
+}
+
+TEST(Product, Tf32RoundsItsOperands) {
+  const Product kernel(DType::f32, DType::f32, DType::f32, {0, 0, 0}, DotPrecision::tf32);
+  TestTensor a(DType::f32, {13, 50}), b(DType::f32, {50, 11}), c(DType::f32, {13, 11});
+  run(kernel.fn, a.randomize(1), b.randomize(2), c, {8, 4, 16});
+  for (TestTensor* operand : {&a, &b})
+    operand->for_each([&](const auto& at) { operand->set(at, as_tf32(operand->get(at))); });
+  TestTensor exact(DType::f32, {13, 11});
+  run(Product(DType::f32, DType::f32, DType::f32).fn, a, b, exact, {8, 4, 16});
+  EXPECT_TRUE(c.same_bits(exact)) << "as IEEE on rounded operands";
+  expect_product(a, b, c, DType::f32);
+  // Half way between two, and a little less.
+  a.fill(1), a.set({0, 0}, 1 + 0x1p-11), a.set({1, 0}, -1 - 0x1p-11),
+      a.set({2, 0}, 1 + 0x1.ffep-12);
+  b.fill(0), b.set({0, 0}, 1);
+  run(kernel.fn, a, b, c, {8, 4, 16});
+  EXPECT_EQ(c.get({0, 0}), 1 + 0x1p-10);
+  EXPECT_EQ(c.get({1, 0}), -1 - 0x1p-10);
+  EXPECT_EQ(c.get({2, 0}), 1);
+}
+
+TEST(Product, Tf32x3IsNearlyAsGoodAsF32) {
+  TestTensor a(DType::f32, {20, 64}), b(DType::f32, {64, 24}), c(DType::f32, {20, 24});
+  a.randomize(3), b.randomize(4);
+  const auto largest_error = [&](DotPrecision precision) {
+    const Product kernel(DType::f32, DType::f32, DType::f32, {0, 0, 0}, precision);
+    run(kernel.fn, a, b, c, {8, 8, 16});
+    double largest = 0;
+    c.for_each([&](const std::vector<int64_t>& at) {
+      double sum = 0;
+      for (int64_t k = 0; k < 64; ++k) sum += a.get({at[0], k}) * b.get({k, at[1]});
+      largest = std::max(largest, std::abs(c.get(at) - sum));
+    });
+    return largest;
+  };
+  const double ieee = largest_error(DotPrecision::ieee);
+  EXPECT_LE(largest_error(DotPrecision::tf32x3), 4 * ieee);
+  EXPECT_GE(largest_error(DotPrecision::tf32), 100 * ieee) << "one product must show its rounding";
+}
+
+// The low part of b times an infinity may be one of the other sign.
+TEST(Product, Tf32KeepsNaNAndInfinityInTheirRows) {
+  for (const DotPrecision precision : {DotPrecision::tf32, DotPrecision::tf32x3}) {
+    const Product kernel(DType::f32, DType::f32, DType::f32, {0, 0, 0}, precision);
+    TestTensor a(DType::f32, {3, 5}), b(DType::f32, {5, 2}), c(DType::f32, {3, 2});
+    a.fill(1), b.fill(0.1);
+    a.set({0, 4}, NAN), a.set({1, 4}, INFINITY);
+    run(kernel.fn, a, b, c, {2, 2, 4});
+    EXPECT_TRUE(std::isnan(c.get({0, 0})) && std::isnan(c.get({0, 1})));
+    EXPECT_FALSE(std::isfinite(c.get({1, 0})));
+    EXPECT_NEAR(c.get({2, 1}), 0.5, 1e-3);
+  }
+}
+
+// Sums are made in f32, so terms far below the sum's last place in an f8 type count.
+TEST(Product, F8AccumulatesInF32) {
+  for (const DotPrecision precision : {DotPrecision::ieee, DotPrecision::two_level}) {
+    const Product kernel(DType::f8e4m3, DType::f32, DType::f32, {0, 0, 0}, precision);
+    TestTensor a(DType::f8e4m3, {2, 300}), b(DType::f8e4m3, {300, 2}), c(DType::f32, {2, 2});
+    a.fill(0x1p-9), b.fill(0x1p-9);
+    a.set({0, 0}, 1), b.set({0, 0}, 1);
+    run(kernel.fn, a, b, c, {2, 2, 32});
+    EXPECT_EQ(c.get({0, 0}), 1 + 299 * 0x1p-18);
+    EXPECT_EQ(c.get({1, 1}), 300 * 0x1p-18);
   }
 }
 

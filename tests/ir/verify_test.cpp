@@ -9,6 +9,7 @@
 #include "tests/support/ir_samples.h"
 #include "tilewright/ir/builder.h"
 #include "tilewright/ir/parse.h"
+#include "tilewright/ir/print.h"
 
 namespace tilewright::ir {
 namespace {
@@ -189,11 +190,13 @@ TEST(Verify, RingProtocol) {
 
 TEST(Verify, DotsAndReductions) {
   const std::string head =
-      "func @f(%a: f32, %i: i8, %j: i32, %b: bool) {\n"
+      "func @f(%a: f32, %i: i8, %j: i32, %b: bool, %e: f8e4m3, %f: f8e5m2) {\n"
       "%x = broadcast %a {shape=[4,4], dims=[]}\n"
       "%y = broadcast %j {shape=[4,4], dims=[]}\n"
       "%z = broadcast %i {shape=[4,4], dims=[]}\n"
-      "%w = broadcast %b {shape=[4,4], dims=[]}\n";
+      "%w = broadcast %b {shape=[4,4], dims=[]}\n"
+      "%u = broadcast %e {shape=[4,4], dims=[]}\n"
+      "%v = broadcast %f {shape=[4,4], dims=[]}\n";
   const auto refused = [&](const std::string& op, std::string_view message) {
     expect_error(ErrorId::parse_ir, 0, message, [&] { parse(head + op + "\n}"); });
   };
@@ -201,6 +204,15 @@ TEST(Verify, DotsAndReductions) {
   refused("%d = dot %z, %z, %x", "mix integers and floats");
   refused("%d = dot %w, %w, %y", "takes numbers");
   refused("%d = dot %x, %x, %x {guard=[0]}", "guard must be []");
+  for (const char* op : {"%d = dot %x, %x, %x {precision=\"tf32\"}", "%d = dot %u, %v, %x",
+                         "%d = dot %x, %x, %x {guard=[], precision=\"tf32x3\"}",
+                         "%d = dot %v, %u, %x {precision=\"two_level\"}"})
+    EXPECT_EQ(print(parse(print(parse(head + op + "\n}")))), print(parse(head + op + "\n}"))) << op;
+  refused("%d = dot %x, %v, %x", "operands' dtypes differ");
+  refused("%d = dot %u, %v, %x {precision=\"tf32\"}", "precision does not fit");
+  refused("%d = dot %x, %x, %x {precision=\"two_level\"}", "precision does not fit");
+  refused("%d = dot %x, %x, %x {precision=\"ieee\"}", "must be tf32, tf32x3 or two_level");
+  refused("%d = dot %x, %x, %x {precision=\"fast\"}", "must be tf32, tf32x3 or two_level");
   refused("%d = reduce add %w {axes=[0]}", "does not take this dtype");
   refused("%d = reduce add %x {axes=[1,0]}", "axes must name dimensions, in order");
   refused("%d = reduce add %x {axes=[1], guard=[0]}", "guard must name reduced axes");
