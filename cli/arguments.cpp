@@ -1,15 +1,24 @@
 #include "cli/arguments.h"
 
+#include <fmt/ranges.h>
+
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <vector>
 
 #include "cli/npy.h"
 #include "tilewright/ir/error.h"
 
 namespace tilewright::cli {
 namespace {
+
+std::vector<std::string_view> dtype_names() {
+  std::vector<std::string_view> names;
+  for (int i = 0; i < kDTypeCount; ++i) names.push_back(to_string(static_cast<DType>(i)));
+  return names;
+}
 
 // Reads an argument from left to right.
 class Reader {
@@ -37,10 +46,10 @@ class Reader {
     const std::string_view name = text_.substr(at_, end - at_);
     DType result;
     if (!parse_dtype(name, result))
-      fail(
-          fmt::format("'{}' is no dtype; expected bool, i8, u8, i16, i32, i64, f16, bf16, f32 or "
-                      "f64, followed by sizes or a value, or the path of a .npy file",
-                      name));
+      fail(fmt::format(
+          "'{}' is no dtype; expected {}, followed by sizes or a value, or the path of a "
+          ".npy file",
+          name, fmt::join(dtype_names(), ", ")));
     at_ = end;
     return result;
   }
@@ -112,6 +121,22 @@ TensorArgument parse_tensor(Reader& reader, DType dtype) {
   return {spec, {}};
 }
 
+// "FILE.npy", or "DTYPE:FILE.npy" for a file whose bytes are of another type than it says.
+TensorArgument parse_file(const Reader& reader, std::string_view text) {
+  const size_t colon = text.find(':');
+  DType viewed;
+  const bool views = colon != text.npos && parse_dtype(text.substr(0, colon), viewed);
+  const std::string path(views ? text.substr(colon + 1) : text);
+  const NpyArray array = read_npy(path);
+  if (views && size_of(viewed) != size_of(array.dtype))
+    reader.fail(fmt::format("the file holds {} of {} bytes, and a {} has {}",
+                            to_string(array.dtype), size_of(array.dtype), to_string(viewed),
+                            size_of(viewed)));
+  TensorSpec spec = contiguous_spec(views ? viewed : array.dtype, array.sizes);
+  spec.strides = array.strides();
+  return {spec, path};
+}
+
 int64_t parse_integer_value(const Reader& reader, DType dtype, std::string_view text) {
   if (dtype == DType::boolean) {
     if (text == "true" || text == "1") return 1;
@@ -148,14 +173,8 @@ ScalarArgument parse_scalar(const Reader& reader, DType dtype) {
 }  // namespace
 
 Argument parse_argument(std::string_view text) {
-  if (text.ends_with(".npy")) {
-    const std::string path(text);
-    const NpyArray array = read_npy(path);
-    TensorSpec spec = contiguous_spec(array.dtype, array.sizes);
-    spec.strides = array.strides();
-    return TensorArgument{spec, path};
-  }
   Reader reader(text);
+  if (text.ends_with(".npy")) return parse_file(reader, text);
   const DType dtype = reader.dtype();
   if (reader.take('=')) return parse_scalar(reader, dtype);
   return parse_tensor(reader, dtype);

@@ -11,7 +11,8 @@
 
 namespace tilewright::cli {
 
-/// "f32[1000,999]", "f32[8,8]:[16,1]@4", or the path of a .npy file.
+/// "f32[1000,999]", "f32[8,8]:[16,1]@4", the path of a .npy file, or "f8e4m3:FILE.npy", whose
+/// elements are that dtype's bits.
 struct TensorArgument {
   TensorSpec spec;
   std::string path;  ///< the file with its contents; empty: random contents

@@ -18,6 +18,19 @@ double largest_magnitude(const Array& array) {
   return largest;
 }
 
+// The smallest number that a narrow type holds in full precision; 0 for the others, whose is tiny.
+double smallest_normal(DType dtype) {
+  switch (dtype) {
+    case DType::f8e4m3:
+      return 0x1p-6;
+    case DType::f8e5m2:
+    case DType::f16:
+      return 0x1p-14;
+    default:
+      return 0;
+  }
+}
+
 }  // namespace
 
 Comparison compare(const Array& result, const Array& reference) {
@@ -29,7 +42,8 @@ Comparison compare(const Array& result, const Array& reference) {
   for (int64_t i = 0; i < reference.elements(); ++i) {
     const double expected = reference.value(i);
     const double error = distance(result.value(i), expected);
-    const double allowed = 4 * ulp * (std::isfinite(expected) ? std::abs(expected) : 0) + common;
+    const double magnitude = std::isfinite(expected) ? std::abs(expected) : 0;
+    const double allowed = 4 * ulp * std::max(magnitude, smallest_normal(dtype)) + common;
     if (!(error <= allowed)) ++found.different;
     if (found.where < 0 || !(error <= found.largest)) found = {found.different, error, allowed, i};
   }

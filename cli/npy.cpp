@@ -19,9 +19,11 @@ struct TypeCode {
   std::string_view code;  // kind and bytes
 };
 
-constexpr TypeCode kCodes[] = {{DType::f16, "f2"}, {DType::f32, "f4"}, {DType::f64, "f8"},
-                               {DType::i8, "i1"},  {DType::i16, "i2"}, {DType::i32, "i4"},
-                               {DType::i64, "i8"}, {DType::u8, "u1"},  {DType::boolean, "b1"}};
+// The first that matches is taken when reading.
+constexpr TypeCode kCodes[] = {{DType::f16, "f2"},    {DType::f32, "f4"},   {DType::f64, "f8"},
+                               {DType::i8, "i1"},     {DType::i16, "i2"},   {DType::i32, "i4"},
+                               {DType::i64, "i8"},    {DType::u8, "u1"},    {DType::boolean, "b1"},
+                               {DType::f8e4m3, "u1"}, {DType::f8e5m2, "u1"}};
 
 [[noreturn]] void fail(const std::string& path, const std::string& problem) {
   raise(ErrorId::npy_file, {}, path, problem);

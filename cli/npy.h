@@ -25,7 +25,8 @@ struct NpyArray {
 /// Reads a file of version 1 to 3 with little-endian f2 f4 f8 i1 i2 i4 i8 u1 or b1 elements.
 /// Raises npy_file, saying what is wrong with it.
 NpyArray read_npy(const std::string& path);
-/// Writes version 1. bf16, which the format lacks, is written as f4 (exact). Raises npy_file.
+/// Writes version 1. Of the dtypes that the format lacks, bf16 is written as f4 (exact), f8 types
+/// as u1: their bits, for `.view(ml_dtypes.float8_e4m3fn)` and the like. Raises npy_file.
 void write_npy(const std::string& path, const NpyArray& array);
 
 }  // namespace tilewright::cli

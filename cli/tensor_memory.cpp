@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/npy.h"
+#include "tilewright/runtime/float8.h"
 #include "tilewright/runtime/half.h"
 
 namespace tilewright::cli {
@@ -18,6 +19,8 @@ void append(std::vector<std::byte>& bytes, T value) {
 }
 
 void append_float(std::vector<std::byte>& bytes, DType dtype, double value) {
+  if (dtype == DType::f8e4m3) return append(bytes, f8e4m3_from_double(value));
+  if (dtype == DType::f8e5m2) return append(bytes, f8e5m2_from_double(value));
   if (dtype == DType::f16) return append(bytes, f16_from_double(value));
   if (dtype == DType::bf16) return append(bytes, bf16_from_double(value));
   if (dtype == DType::f32) return append(bytes, static_cast<float>(value));

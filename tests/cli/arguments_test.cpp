@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "cli/npy.h"
+#include "cli/tensor_memory.h"
 #include "tests/support/expect_error.h"
 
 namespace tilewright::cli {
@@ -32,6 +34,30 @@ TEST(Arguments, TextOfASpecReadsBack) {
        {TensorSpec{DType::f32, {8, 8}, {16, 1}, 4}, contiguous_spec(DType::u8, {7}),
         TensorSpec{DType::i64, {2, 3, 4}, {1, 2, 6}, 8}})
     EXPECT_EQ(tensor(to_string(spec)).spec, spec) << to_string(spec);
+}
+
+TEST(Arguments, AFileIsViewedAsAnotherType) {
+  const std::string path = ::testing::TempDir() + "viewed.npy";
+  write_npy(path, {DType::u8, {2, 3}, false, std::vector<std::byte>(6, std::byte(0x38))});
+  EXPECT_EQ(tensor(path).spec, contiguous_spec(DType::u8, {2, 3}));
+  const TensorArgument argument = tensor("f8e4m3:" + path);
+  EXPECT_EQ(argument.spec, contiguous_spec(DType::f8e4m3, {2, 3}));
+  const TensorMemory memory = make_tensor(argument, Device::cpu(), 1);
+  EXPECT_EQ(elements_of(memory.view).value(5), 1);
+  expect_error(ErrorId::argument_syntax, 0, "the file holds u8 of 1 bytes, and a bf16 has 2",
+               [&] { tensor("bf16:" + path); });
+}
+
+TEST(Arguments, RandomF8LiesBetweenMinusOneAndOne) {
+  for (const char* text : {"f8e4m3[1000]", "f8e5m2[1000]"}) {
+    const Array array = elements_of(make_tensor(tensor(text), Device::cpu(), 1).view);
+    double total = 0;
+    for (int64_t i = 0; i < 1000; ++i) {
+      EXPECT_LE(std::abs(array.value(i)), 1);
+      total += std::abs(array.value(i));
+    }
+    EXPECT_NEAR(total, 500, 50);
+  }
 }
 
 TEST(Arguments, Scalars) {

@@ -36,7 +36,7 @@ std::string file_text(std::string header, const std::string& data) {
 TEST(Npy, ReadsBackWhatItWrote) {
   for (int i = 0; i < kDTypeCount; ++i) {
     const DType dtype = static_cast<DType>(i);
-    if (dtype == DType::bf16) continue;
+    if (dtype == DType::bf16 || is_f8(dtype)) continue;
     NpyArray array{dtype, {2, 3}, false, {}};
     for (int byte = 0; byte < 6 * size_of(dtype); ++byte) array.data.push_back(std::byte(byte % 2));
     const std::string path = temporary("all");
@@ -73,6 +73,18 @@ TEST(Npy, WidensBf16) {
   std::memcpy(values, read.data.data(), 8);
   EXPECT_EQ(values[0], 1);
   EXPECT_EQ(values[1], -2);
+}
+
+TEST(Npy, WritesTheBitsOfF8) {
+  for (const DType dtype : {DType::f8e4m3, DType::f8e5m2}) {
+    const std::string path = temporary("f8");
+    NpyArray array{dtype, {256}, false, {}};
+    for (int code = 0; code < 256; ++code) array.data.push_back(std::byte(code));
+    write_npy(path, array);
+    const NpyArray read = read_npy(path);
+    EXPECT_EQ(read.dtype, DType::u8);
+    EXPECT_EQ(read.data, array.data);
+  }
 }
 
 TEST(Npy, ReadsColumnMajorAndScalars) {
