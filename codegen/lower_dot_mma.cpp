@@ -68,9 +68,8 @@ ExprRef source(Lowering& lowering, const Op& op, const Fragment& fragment, const
 void load_matrices(Lowering& lowering, const Op& op, const Fragment& fragment, const ExprRef& piece,
                    const ExprRef& k) {
   const MmaOperand& operand = fragment.read.operand;
-  const int outer = operand.left ? 16 : 8;
   const char* helper = operand.load == MmaLoad::matrices ? "matrix_load" : "matrix_load_transposed";
-  const ExprRef from = source(lowering, op, fragment, piece * integer(outer), k);
+  const ExprRef from = source(lowering, op, fragment, piece * integer(operand.piece()), k);
   lowering.emit(
       call_stmt(call(fmt::format("tw::{}<{}>", helper, operand.left ? 4 : 2 * operand.together),
                      {address(fragment_element(fragment, piece, integer(0))), address(from)})));
@@ -84,7 +83,7 @@ void load_elements(Lowering& lowering, const Op& op, const Fragment& fragment, c
   const int word = operand.per_word(), half = operand.depth() / 2;
   const std::string& p = lowering.vector_loop[0];
   const ExprRef e = name(p);
-  ExprRef outer = piece * integer(operand.left ? 16 : 8);
+  ExprRef outer = piece * integer(operand.piece());
   if (operand.left) outer = outer + e / integer(word) % integer(2) * integer(8);
   const int words_before = operand.left ? 2 * word : word;
   const ExprRef k =

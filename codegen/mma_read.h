@@ -1,7 +1,7 @@
 // How a dot done by mma reads its operands from shared memory.
 #pragma once
 
-#include "tilewright/codegen/matrix_layouts.h"
+#include "tilewright/codegen/mma_fragments.h"
 #include "tilewright/codegen/shared_layout.h"
 #include "tilewright/codegen/stage_layouts.h"
 
