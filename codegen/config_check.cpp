@@ -3,6 +3,9 @@
 #include "tilewright/codegen/config.h"
 #include "tilewright/codegen/config_fields.h"
 #include "tilewright/codegen/config_needs.h"
+#include "tilewright/codegen/config_warpgroups.h"
+#include "tilewright/codegen/matrix_unit.h"
+#include "tilewright/ir/builder.h"
 #include "tilewright/ir/error.h"
 
 namespace tilewright {
@@ -43,21 +46,40 @@ void refuse(std::string_view field, std::string_view value, std::string_view why
   raise(ErrorId::config_unsupported, {}, field, value, why, use);
 }
 
+/// A matrix unit that multiplies no dot of the kernel was not what the config's author meant.
+void check_matrix(const Config& config, const ir::Function& fn, const Target& target) {
+  if (config.matrix == MatrixUnit::fma) return;
+  std::vector<std::string> types;
+  bool taken = false;
+  for_each_op(fn.body(), [&](const Op& op) {
+    if (op.kind != OpKind::dot) return;
+    taken |= codegen::unit_of(op, config, target) == config.matrix;
+    std::string text =
+        fmt::format("{} x {} into {}", to_string(op.operand(0)->type.dtype),
+                    to_string(op.operand(1)->type.dtype), to_string(op.result()->type.dtype));
+    if (std::find(types.begin(), types.end(), text) == types.end())
+      types.push_back(std::move(text));
+  });
+  if (taken) return;
+  refuse("matrix", to_string(config.matrix),
+         types.empty() ? fmt::format("kernel {} multiplies no matrices", fn.name)
+                       : fmt::format("on {} it takes none of the products of kernel {}: {}",
+                                     target.name(), fn.name, fmt::join(types, ", ")),
+         "fma");
+}
+
 void check_supported(const Config& config, const Target& target) {
-  if (config.matrix != MatrixUnit::fma)
-    refuse("matrix", to_string(config.matrix), "this version multiplies with the fma unit only",
-           "fma");
-  if (config.copy == CopyKind::tma)
-    refuse("copy", "tma", "this version copies with sync and cp_async only",
+  if (config.copy == CopyKind::tma && target.sm < 90)
+    refuse("copy", "tma", target.name() + " has no bulk tensor copies (sm_90 and newer have)",
            target.has_cp_async() ? "cp_async" : "sync");
   if (config.copy == CopyKind::cp_async && !target.has_cp_async())
     refuse("copy", "cp_async", target.name() + " cannot copy asynchronously (sm_80 and newer can)",
            "sync");
-  if (config.persistent)
-    refuse("persistent", "true", "this version launches one block per tile", "false");
-  if (config.cluster != 1)
-    refuse("cluster", std::to_string(config.cluster), "this version makes no clusters of blocks",
-           "1");
+  if (config.cluster > 1 && target.sm < 90)
+    refuse("cluster", std::to_string(config.cluster),
+           target.name() + " has no clusters of blocks (sm_90 and newer have)", "1");
+  if (config.cluster > 8 || (config.cluster & (config.cluster - 1)) != 0)
+    refuse("cluster", std::to_string(config.cluster), "clusters are of 1, 2, 4 or 8 blocks", "2");
   if (config.split_k != 1)
     refuse("split_k", std::to_string(config.split_k), "this version does not split loops", "1");
 }
@@ -67,7 +89,7 @@ void check_limits(const Config& config, const ir::Function& fn, const Target& ta
   if (threads > Target::max_threads)
     raise(ErrorId::config_threads, {}, to_json(config), config.warps, threads,
           static_cast<int>(Target::max_threads));
-  const codegen::ConfigNeeds needs = codegen::estimate_needs(config, fn);
+  const codegen::ConfigNeeds needs = codegen::estimate_needs(config, fn, target);
   const int64_t registers = codegen::registers_available(config);
   if (needs.registers > registers)
     raise(ErrorId::config_registers, fn.loc, to_json(config), needs.registers, registers,
@@ -84,6 +106,8 @@ void check_config(const Config& config, const ir::Function& fn, const Target& ta
   check_supported(config, target);
   check_block_count(config, fn);
   check_order(config, fn);
+  check_matrix(config, fn, target);
+  codegen::check_warpgroups(config, fn, target);
   check_limits(config, fn, target);
 }
 

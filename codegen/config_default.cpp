@@ -216,7 +216,7 @@ class Draft {
   }
 
   bool fits() {
-    const codegen::ConfigNeeds needs = codegen::estimate_needs(finish(), kernel_.fn);
+    const codegen::ConfigNeeds needs = codegen::estimate_needs(finish(), kernel_.fn, target_);
     return needs.registers <= codegen::registers_available(config_) &&
            needs.shared_bytes <= target_.shared_bytes;
   }
@@ -234,8 +234,9 @@ class Draft {
   /// Shrinks until it fits: fewer stages, more warps, smaller blocks.
   void make_fit() {
     while (!fits()) {
-      const bool too_many_registers = codegen::estimate_needs(finish(), kernel_.fn).registers >
-                                      codegen::registers_available(config_);
+      const bool too_many_registers =
+          codegen::estimate_needs(finish(), kernel_.fn, target_).registers >
+          codegen::registers_available(config_);
       const std::optional<size_t> largest = largest_axis(false);
       if (!too_many_registers && config_.stages > 1)
         --config_.stages;
@@ -301,7 +302,7 @@ void set_stages(const Analysis& kernel, const Target& target, Draft& draft) {
   int& stages = draft.config().stages;
   const int most = draft.config().copy == CopyKind::cp_async ? 4 : 2;
   for (stages = static_cast<int>(std::min<int64_t>(most, steps)); stages > 1; --stages) {
-    const int64_t bytes = codegen::estimate_needs(draft.finish(), kernel.fn).shared_bytes;
+    const int64_t bytes = codegen::estimate_needs(draft.finish(), kernel.fn, target).shared_bytes;
     const int64_t room = stages > 2 ? target.shared_bytes / 2 : target.shared_bytes;
     if (bytes + bytes / 4 <= room) break;
   }

@@ -5,6 +5,8 @@
 #include <set>
 
 #include "tilewright/codegen/layout.h"
+#include "tilewright/codegen/matrix_layouts.h"
+#include "tilewright/codegen/matrix_unit.h"
 #include "tilewright/codegen/target.h"
 #include "tilewright/ir/builder.h"
 #include "tilewright/ir/error.h"
@@ -28,14 +30,18 @@ bool is_sequential_loop(const Op* op) {
 /// Walks a function and remembers the most that is needed at one point.
 class Estimate {
  public:
-  Estimate(const Config& config, const ir::Function& fn)
+  Estimate(const Config& config, const ir::Function& fn, const Target& target)
       : config_(config), blocks_(bind_axes(config, fn)) {
     for_each_op(fn.body(), [&](const Op& op) {
-      if (op.kind == OpKind::dot) accumulators_.insert({op.operand(2), op.result()});
+      if (op.kind != OpKind::dot) return;
+      const MatrixUnit unit = unit_of(op, config, target);
+      for (const Value* value : {op.operand(2), op.result()}) accumulators_[value] = unit;
+      if (unit == MatrixUnit::mma) mma_shapes_.insert(extents_of(op.result()->type.shape));
     });
     walk(fn.body(), {});
     for_each_op(fn.body(), [&](const Op& op) {
       for (const Value* result : op.results) large_tile(*result);
+      if (op.kind == OpKind::store) note_store(op);
     });
     for (const auto& [region, staged] : rings_) {
       int64_t sum = 0;
@@ -71,8 +77,7 @@ class Estimate {
   }
 
   void note_dot(const Op& dot, const std::set<const Value*>& kept) {
-    const int64_t words = words_of(dot.operand(0)->type.dtype);
-    const int64_t fragments = fragment_registers(dot.result()->type.shape) * words;
+    const int64_t fragments = fragment_registers(dot);
     note_registers(kept,
                    fragments + (kept.contains(dot.operand(2)) ? 0 : registers(*dot.result())));
     for (const Value* operand : {dot.operand(0), dot.operand(1)}) {
@@ -104,24 +109,51 @@ class Estimate {
     const int64_t words = words_of(value.type.dtype);
     if (elements / (32 * config_.warps) > kLargestArray)
       return elements / (32 * config_.warps) * words;
-    return words * layout_of(value.type.shape, accumulators_.contains(&value)).registers();
+    const auto accumulator = accumulators_.find(&value);
+    return words * (accumulator == accumulators_.end()
+                        ? blocked(value.type.shape)
+                        : accumulator_layout(value.type.shape, accumulator->second))
+                       .registers();
   }
 
-  int64_t fragment_registers(const ir::Shape& shape) {
+  /// Those of the operands' elements that a thread multiplies at once.
+  int64_t fragment_registers(const Op& dot) {
+    const ir::Shape& shape = dot.result()->type.shape;
     if (tile_elements(shape, blocks_) / (32 * config_.warps) > kLargestArray) return 0;
-    const Layout layout = layout_of(shape, true);
-    return layout.registers(0) + layout.registers(1);
+    const MatrixUnit unit = accumulators_.at(dot.result());
+    const Layout layout = accumulator_layout(shape, unit);
+    // Of each 16 rows four words, of each 8 columns two.
+    if (unit == MatrixUnit::mma) return 2 * layout.registers(0) + layout.registers(1);
+    return (layout.registers(0) + layout.registers(1)) * words_of(dot.operand(0)->type.dtype);
   }
 
-  Layout layout_of(const ir::Shape& shape, bool accumulator) {
+  /// A store of 16-bit results of mma, which a thread holds two by two.
+  void note_store(const Op& store) {
+    const ir::Type& type = store.operand(1)->type;
+    if (!type.is_tile() || size_of(type.dtype) > 2) return;
+    if (mma_shapes_.contains(extents_of(type.shape)))
+      needs_.exchange_bytes += tile_elements(type.shape, blocks_) * size_of(type.dtype);
+  }
+
+  std::vector<int64_t> extents_of(const ir::Shape& shape) const {
     std::vector<int64_t> extents;
     for (const ir::Dim& dim : shape)
       extents.push_back(dim.is_block() ? blocks_.at(dim.axis) : dim.extent);
-    if (accumulator) {
-      auto [at, is_new] = accumulator_layouts_.try_emplace(extents);
-      if (is_new) at->second = dot_layout(extents[0], extents[1], config_.warps, 1, 1);
-      return at->second;
-    }
+    return extents;
+  }
+
+  const Layout& accumulator_layout(const ir::Shape& shape, MatrixUnit unit) {
+    const std::vector<int64_t> extents = extents_of(shape);
+    auto [at, is_new] = accumulator_layouts_.try_emplace({unit, extents});
+    if (is_new)
+      at->second = unit == MatrixUnit::mma
+                       ? mma_layout(extents[0], extents[1], config_.warps)
+                       : dot_layout(extents[0], extents[1], config_.warps, 1, 1);
+    return at->second;
+  }
+
+  Layout blocked(const ir::Shape& shape) const {
+    const std::vector<int64_t> extents = extents_of(shape);
     std::vector<int> order;
     for (int axis = static_cast<int>(extents.size()) - 1; axis >= 0; --axis) order.push_back(axis);
     return blocked_layout(extents, order, 1, config_.warps);
@@ -129,8 +161,10 @@ class Estimate {
 
   const Config& config_;
   const std::vector<int64_t> blocks_;
-  std::set<const Value*> accumulators_;
-  std::map<std::vector<int64_t>, Layout> accumulator_layouts_;  // by extents: slow to find
+  std::map<const Value*, MatrixUnit> accumulators_;
+  std::set<std::vector<int64_t>> mma_shapes_;  // extents of what mma computes
+  std::map<std::pair<MatrixUnit, std::vector<int64_t>>, Layout>
+      accumulator_layouts_;  // slow to find
   std::map<const Region*, std::map<const Value*, int64_t>> rings_;
   ConfigNeeds needs_;
 };
@@ -154,8 +188,8 @@ int64_t tile_elements(const ir::Shape& shape, const std::vector<int64_t>& blocks
   return product;
 }
 
-ConfigNeeds estimate_needs(const Config& config, const ir::Function& fn) {
-  return Estimate(config, fn).needs();
+ConfigNeeds estimate_needs(const Config& config, const ir::Function& fn, const Target& target) {
+  return Estimate(config, fn, target).needs();
 }
 
 int64_t registers_available(const Config& config) {

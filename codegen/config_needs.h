@@ -19,9 +19,12 @@ int64_t tile_elements(const ir::Shape& shape, const std::vector<int64_t>& blocks
 struct ConfigNeeds {
   int64_t registers = 0;     ///< per thread: tiles kept over iterations, fragments, some others
   int64_t shared_bytes = 0;  ///< of rings, without padding
+  /// Of stores whose elements change hands on the way: those of a matrix unit's half results, which
+  /// a thread holds in runs too short for whole sectors.
+  int64_t exchange_bytes = 0;
 };
 
-ConfigNeeds estimate_needs(const Config& config, const ir::Function& fn);
+ConfigNeeds estimate_needs(const Config& config, const ir::Function& fn, const Target& target);
 
 /// Registers a thread may have when the config's blocks are to be resident.
 int64_t registers_available(const Config& config);

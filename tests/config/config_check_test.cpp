@@ -135,7 +135,7 @@ TEST(CheckConfig, SharedMemory) {
 TEST(ConfigNeeds, CountsRingsAndAccumulators) {
   const ir::Function fn = ir::parse(product_text(1024, 1024, 1024, "f16"));
   const Config config{.block = {128, 64, 32}, .warps = 4, .stages = 3};
-  const codegen::ConfigNeeds needs = codegen::estimate_needs(config, fn);
+  const codegen::ConfigNeeds needs = codegen::estimate_needs(config, fn, parse_target("sm_80"));
   EXPECT_EQ(needs.shared_bytes, 3 * 2 * (128 * 32 + 32 * 64));
   EXPECT_GE(needs.registers, 128 * 64 / 128 + 16);
   EXPECT_LE(needs.registers, 128);
@@ -143,7 +143,7 @@ TEST(ConfigNeeds, CountsRingsAndAccumulators) {
   // dot is loaded outside of the loop and has one slot; the second dot's is computed and has one.
   const ir::Function two = ir::parse(testing::two_dots_text(2048, 64));
   const Config other{.block = {64, 32}, .warps = 4, .stages = 2};
-  EXPECT_EQ(codegen::estimate_needs(other, two).shared_bytes,
+  EXPECT_EQ(codegen::estimate_needs(other, two, parse_target("sm_80")).shared_bytes,
             4 * (64 * 64 + 2 * 64 * 32 + 64 * 32 + 2 * 32 * 64));
   EXPECT_EQ(codegen::bind_axes(other, two), (std::vector<int64_t>{1, 64, 32}));
 }
