@@ -3,7 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <string_view>
 
+#include "bench/gemm_configs.h"
+#include "bench/gemm_session.h"
 #include "bench/suites.h"
 #include "tilewright/runtime/driver.h"
 #include "tilewright/runtime/nvrtc.h"
@@ -13,32 +16,60 @@ namespace {
 namespace tw = tilewright;
 
 struct Options {
-  std::string suite = "all", json;
+  std::string suite = "all", json, compile_only;
   tw::bench::SuiteOptions suites;
 };
+
+// An error's message where `read` throws.
+template <class Read>
+auto checked(const Read& read) {
+  return [read](const std::string& text) {
+    try {
+      read(text);
+      return std::string();
+    } catch (const std::exception& error) {
+      return std::string(error.what());
+    }
+  };
+}
+
+void declare_products(CLI::App& app, Options& options) {
+  const auto entries = checked(tw::bench::read_config_entries);
+  app.add_option("--config", options.suites.configs,
+                 "measure this config (JSON) in place of the hand-set one; may be repeated")
+      ->take_all()
+      ->expected(1)
+      ->check(checked([](const std::string& json) { tw::parse_config(json); }));
+  app.add_option("--configs", options.suites.config_file,
+                 "products: a file of configs that go before the hand-set ones")
+      ->check(entries);
+  app.add_option("--sweep", options.suites.sweep_file,
+                 "products: try all configs of this file that match a row, and measure the fastest")
+      ->check(entries);
+  app.add_option("--finalists", options.suites.finalists, "of a sweep, for each row")
+      ->check(CLI::Range(0, 100))
+      ->capture_default_str();
+  app.add_flag("--defaults", options.suites.defaults, "products: the default configs too");
+  app.add_flag("!--no-check", options.suites.check, "products: do not compare results");
+  app.add_option("--budget", options.suites.budget,
+                 "products: seconds after which no other row begins");
+  app.add_option("--compile-only", options.compile_only,
+                 "products: only compile for this architecture (sm_90a); needs no GPU");
+}
 
 void declare(CLI::App& app, Options& options) {
   app.add_option("--suite", options.suite, "gemm, memory, launch or all")
       ->check(CLI::IsMember({"gemm", "memory", "launch", "all"}))
       ->capture_default_str();
   app.add_option("--json", options.json, "also write the results to this file");
-  app.add_flag("--quick", options.suites.quick, "fewer shapes, fewer replays");
-  app.add_option("--only", options.suites.only, "only shapes whose name contains this");
-  app.add_option("--config", options.suites.configs,
-                 "measure this config (JSON) in place of the hand-set one; may be repeated")
-      ->take_all()
-      ->expected(1)
-      ->check([](const std::string& json) {
-        try {
-          tw::parse_config(json);
-          return std::string();
-        } catch (const std::exception& error) {
-          return std::string(error.what());
-        }
-      });
+  app.add_flag("--quick", options.suites.quick,
+               "fewer and shorter replays; of the memory suite fewer shapes");
+  app.add_option("--only", options.suites.only,
+                 "only shapes whose name contains this; for products a pattern if it has a '*'");
   app.add_option("--rounds", options.suites.race.rounds, "replays of each contestant")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
+  declare_products(app, options);
 }
 
 // Why nothing can be measured here; empty when it can.
@@ -50,15 +81,16 @@ std::string missing() {
   return {};
 }
 
-int run(const Options& options) {
+int run(Options& options) {
   const tw::runtime::ContextScope context(0);
+  options.suites.target = tw::runtime::device_target(0);
   tw::bench::Report report(tw::bench::describe_machine(), options.json);
-  const tw::bench::DeviceKernels kernels;
   const auto wanted = [&](std::string_view suite) {
     return options.suite == "all" || options.suite == suite;
   };
-  if (wanted("gemm")) tw::bench::run_gemm_suite(options.suites, kernels, report);
-  if (wanted("memory")) tw::bench::run_memory_suite(options.suites, kernels, report);
+  if (wanted("gemm")) tw::bench::run_gemm_suite(options.suites, report);
+  if (wanted("memory"))
+    tw::bench::run_memory_suite(options.suites, tw::bench::DeviceKernels(), report);
   if (wanted("launch")) tw::bench::run_launch_suite(options.suites, report);
   if (report.problems() > 0) fmt::print("\nProblems: {}.\n", report.problems());
   return report.problems() > 0 ? 1 : 0;
@@ -67,12 +99,23 @@ int run(const Options& options) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--worker") {
+    tw::bench::serve_gemm();
+    return 0;
+  }
   CLI::App app("Measures Tilewright's kernels and launches on a GPU.", "device_bench");
   Options options;
   declare(app, options);
   CLI11_PARSE(app, argc, argv);
-  if (options.suites.quick && app.count("--rounds") == 0) options.suites.race.rounds = 5;
+  if (options.suites.quick) {
+    if (app.count("--rounds") == 0) options.suites.race.rounds = 5;
+    options.suites.race.replay_us = 2000;
+  }
   try {
+    if (!options.compile_only.empty()) {
+      options.suites.target = tw::parse_target(options.compile_only);
+      return tw::bench::compile_gemm_suite(options.suites) > 0 ? 1 : 0;
+    }
     if (const std::string problem = missing(); !problem.empty()) {
       fmt::print(stderr, "{}\n", problem);
       return 2;

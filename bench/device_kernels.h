@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "tilewright/runtime/array.h"
 #include "tilewright/runtime/driver.h"
@@ -16,26 +17,43 @@ struct Verdict {
   double worst = 0;   ///< the largest error over what is allowed there
 };
 
+/// value[m,n] = a[m,k] . b[k,n] and magnitude[m,n] = |a| . |b|, row-major f64 without gaps, of
+/// operands of one dtype (f32, bf16, f16, f8e4m3 or i8) and any strides. With a bias of n elements,
+/// value is gelu(a . b + bias), and magnitude what `of_magnitude` times it allows for that.
+struct ReferenceProduct {
+  double *value = nullptr, *magnitude = nullptr;
+  const void *a = nullptr, *b = nullptr, *bias = nullptr;
+  DType dtype = DType::f32;
+  int64_t m = 0, n = 0, k = 0;
+  int64_t a_row = 0, a_column = 1;  ///< strides, elements
+  int64_t b_row = 0, b_column = 1;
+  double of_magnitude = 0;  ///< of the tolerance; with a bias only
+};
+
 /// The kernels, on device 0, whose context must be current. Those that check wait for their result.
 class DeviceKernels {
  public:
   /// Compiles and loads them. Raises what compile_cuda and Module raise.
   DeviceKernels();
 
-  /// Fills an f32 or bf16 array with normally distributed numbers that depend on `seed`.
+  /// Fills an array of f32, bf16, f16, f8e4m3 or i8 with normally distributed numbers that depend
+  /// on `seed`; those of i8 have a deviation of 32.
   void fill_normal(const Array& out, unsigned seed, const Stream& stream = {}) const;
   /// Fills every byte with 0xff: not a number in every float type.
   void poison(const Array& out, const Stream& stream = {}) const;
-  /// f64 copies of an f32 array, or of its absolute values.
-  void widen(const Array& out, const Array& in, bool absolute) const;
+  /// `each` elements from each of the positions `starts` on, `step` apart, in rows. Waits.
+  std::vector<double> gather(const void* in, DType dtype, const std::vector<int64_t>& starts,
+                             int64_t each, int64_t step) const;
+  /// Enqueues a product in double precision.
+  void multiply(const ReferenceProduct& product) const;
 
   /// Copies `bytes` (a multiple of 16) by 16-byte accesses, `unroll` (1 or 4) in flight a thread.
   void copy(void* to, const void* from, int64_t bytes, int unroll, const Stream& stream) const;
 
-  /// Compares a sum of `terms` products in f32: allowed are an ulp of the value and
-  /// 4 sqrt(terms) 2^-24 times `magnitude`, the sum of the products' absolute values.
+  /// Compares with what multiply() gave: allowed are `of_value` times a value's size and
+  /// `of_magnitude` times its magnitude.
   Verdict check_product(const Array& out, const Array& value, const Array& magnitude,
-                        int64_t terms) const;
+                        double of_value, double of_magnitude) const;
   /// Compares c with a + b, exactly.
   Verdict check_sum(const Array& a, const Array& b, const Array& c) const;
   /// Compares each row of bf16 y with exp(x) / sum(exp(x)) in f64: allowed is the error of rounding
@@ -46,7 +64,7 @@ class DeviceKernels {
   Verdict judge(const std::function<void(void* verdict)>& launch) const;
 
   runtime::Module module_;
-  CUfunc_st *fill_f32_, *fill_bf16_, *widen_, *copy_1_, *copy_4_, *product_, *sum_, *exp_;
+  CUfunc_st *fill_, *gather_, *multiply_, *copy_1_, *copy_4_, *compare_, *sum_, *exp_;
 };
 
 }  // namespace tilewright::bench

@@ -1,226 +1,274 @@
-// c[m,n] = a[m,k] . b[k,n] in IEEE f32, against the best algorithm of cuBLASLt.
+// Matrix products against cuBLASLt: which rows and configs, in what order, and what is printed.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <random>
+#include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
 
-#include "bench/peers.h"
+#include "bench/gemm_configs.h"
+#include "bench/gemm_driver.h"
+#include "bench/gemm_problem.h"
+#include "bench/gemm_summary.h"
 #include "bench/suites.h"
-#include "examples/kernels/matmul.h"
 
 namespace tilewright::bench {
 namespace {
 
-/// A shape with the best config known by hand.
-struct Shape {
-  int64_t m, n, k;
-  const char* config;
-  bool main = false;  ///< part of a quick run
+using Clock = std::chrono::steady_clock;
 
-  std::string name() const { return fmt::format("matmul f32 {}x{}x{}", m, n, k); }
-  double operations() const { return 2.0 * static_cast<double>(m) * n * k; }
-};
-
-constexpr const char* kSmall = R"({"block":[64,64,16],"warps":2,"stages":4,"group":8})";
-constexpr const char* kLarge = R"({"block":[128,256,32],"warps":8,"stages":3,"group":8})";
-constexpr const char* kOdd = R"({"block":[256,128,32],"warps":8,"stages":3,"group":4})";
-
-constexpr Shape kShapes[] = {
-    {1000, 1000, 1000, kSmall, true}, {1024, 1024, 1024, kSmall},       {2048, 2048, 2048, kLarge},
-    {4095, 4095, 4095, kOdd},         {4096, 4096, 4096, kLarge, true}, {8192, 8192, 8192, kLarge},
-};
-
-// What the f32 units of an H200 sustain at the clock it holds under this load; other devices of its
-// kind by their number of multiprocessors.
-double sustained_flops() {
-  const runtime::DeviceInfo& info = runtime::device_info(0);
-  return info.major == 9 ? 60.4e12 * info.multiprocessors / 132 : 0;
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-struct Operands {
-  Array a, b, c;
+/// A row and what is to be run for it.
+struct RowPlan {
+  const Problem* problem;
+  std::vector<Variant> variants;
+  std::optional<Config> rival_config;  ///< where the rival is a row of ours
+  bool sweep = false;
 };
 
-std::vector<Operands> make_sets(const Shape& shape, const DeviceKernels& kernels) {
-  const Device device = Device::cuda(0);
-  const int64_t bytes = 4 * (shape.m * shape.k + shape.k * shape.n + shape.m * shape.n);
-  std::vector<Operands> sets(static_cast<size_t>(sets_for_cold_cache(bytes)));
-  unsigned seed = std::random_device()();
-  for (Operands& set : sets) {
-    set.a = Array(device, {shape.m, shape.k}, DType::f32);
-    set.b = Array(device, {shape.k, shape.n}, DType::f32);
-    set.c = Array(device, {shape.m, shape.n}, DType::f32);
-    kernels.fill_normal(set.a, seed++);
-    kernels.fill_normal(set.b, seed++);
-  }
-  return sets;
-}
-
-/// What the product of one set must be: in full by a product in f64 on the device, and for some
-/// elements by sums on the host, which depend on nothing else.
-class Reference {
+/// The configs of every row.
+class Configs {
  public:
-  Reference(const Shape& shape, const Operands& set, const DeviceKernels& kernels)
-      : kernels_(kernels),
-        terms_(shape.k),
-        value_(f64(shape.m, shape.n)),
-        magnitude_(f64(shape.m, shape.n)) {
-    const MatrixProduct product(shape.m, shape.n, shape.k, DType::f64);
-    const Array a = f64(shape.m, shape.k), b = f64(shape.k, shape.n);
-    for (const bool absolute : {false, true}) {
-      kernels.widen(a, set.a, absolute);
-      kernels.widen(b, set.b, absolute);
-      product.enqueue(0, a.data(), b.data(), (absolute ? magnitude_ : value_).data(), {});
-    }
-    sample(shape, set);
-    synchronize(Device::cuda(0));
+  explicit Configs(const SuiteOptions& options) : options_(options) {
+    if (!options.config_file.empty()) entries_ = read_config_entries(options.config_file);
+    entries_.insert(entries_.end(), hand_set_configs().begin(), hand_set_configs().end());
+    if (!options.sweep_file.empty()) sweep_ = read_config_entries(options.sweep_file);
   }
 
-  /// Compares `c` in full and at the samples.
-  Verdict check(const Array& c) const {
-    Verdict verdict = kernels_.check_product(c, value_, magnitude_, terms_);
-    const Array host = c.to_host();
-    const auto values = host.values<float>();
-    for (const Sample& sample : samples_) {
-      const double error = std::abs(values[static_cast<size_t>(sample.at)] - sample.value);
-      verdict.wrong += !(error <= sample.allowed);
-      if (error <= 1e300) verdict.worst = std::max(verdict.worst, error / sample.allowed);
+  std::vector<RowPlan> plan() const {
+    std::vector<RowPlan> plans;
+    for (const Problem& problem : gemm_problems()) {
+      if (!matches(options_.only, problem.name) && !matches(options_.only, problem.group)) continue;
+      RowPlan plan{&problem, variants_of(problem), {}, !options_.sweep_file.empty()};
+      if (!problem.rival.empty()) plan.rival_config = config_for(entries_, problem.rival);
+      if (!plan.variants.empty()) plans.push_back(std::move(plan));
     }
-    return verdict;
+    return plans;
   }
 
  private:
-  struct Sample {
-    int64_t at = 0;
-    double value = 0, allowed = 0;
-  };
-
-  static Array f64(int64_t rows, int64_t columns) {
-    return Array(Device::cuda(0), {rows, columns}, DType::f64);
-  }
-
-  // 4096 elements: corners, last row, last column, and any.
-  void sample(const Shape& shape, const Operands& set) {
-    constexpr int count = 4096;
-    const Array a_host = set.a.to_host(), b_host = set.b.to_host();
-    const auto a = a_host.values<float>(), b = b_host.values<float>();
-    std::mt19937_64 engine(std::random_device{}());
-    for (int i = 0; i < count; ++i) {
-      int64_t row = static_cast<int64_t>(engine() % static_cast<uint64_t>(shape.m));
-      int64_t column = static_cast<int64_t>(engine() % static_cast<uint64_t>(shape.n));
-      if (i < 4) row = i / 2 * (shape.m - 1), column = i % 2 * (shape.n - 1);
-      if (i >= 4 && i < count / 8) row = shape.m - 1;
-      if (i >= count / 8 && i < count / 4) column = shape.n - 1;
-      double sum = 0, magnitude = 0;
-      for (int64_t l = 0; l < shape.k; ++l) {
-        const double term = double{a[static_cast<size_t>(row * shape.k + l)]} *
-                            b[static_cast<size_t>(l * shape.n + column)];
-        sum += term;
-        magnitude += std::abs(term);
-      }
-      const double rounding = 4 * std::sqrt(static_cast<double>(shape.k)) * 0x1p-24;
-      samples_.push_back(
-          {row * shape.n + column, sum, 0x1p-23 * std::abs(sum) + rounding * magnitude});
+  std::vector<Variant> variants_of(const Problem& problem) const {
+    std::vector<Variant> all;
+    const auto add = [&](const char* name, const std::vector<Config>& configs) {
+      for (const Config& config : configs)
+        all.push_back({fmt::format("{} {}", name, all.size() + 1), config});
+    };
+    if (!options_.sweep_file.empty()) {
+      add("sweep", configs_for(sweep_, problem.name));
+    } else if (!options_.configs.empty()) {
+      std::vector<Config> given;
+      for (const std::string& json : options_.configs) given.push_back(parse_config(json));
+      add("given", given);
+    } else if (const auto config = config_for(entries_, problem.name)) {
+      all.push_back({"hand", *config});
     }
+    if (options_.defaults || (all.empty() && options_.sweep_file.empty()))
+      all.push_back({"default", {}});
+    return all;
   }
 
-  const DeviceKernels& kernels_;
-  int64_t terms_;
-  Array value_, magnitude_;
-  std::vector<Sample> samples_;
+  const SuiteOptions& options_;
+  std::vector<ConfigEntry> entries_, sweep_;
 };
 
-Ours make_ours(const Shape& shape, const Variant& variant, const std::vector<Operands>& sets) {
-  Ours ours;
-  Row& row = ours.row;
-  row.suite = "gemm";
-  row.shape = shape.name();
-  row.config = variant.name;
-  row.work = shape.operations();
-  row.unit = "TFLOP/s";
-  if (const double flops = sustained_flops(); flops > 0) row.floor_us = 1e6 * row.work / flops;
-  guarded(row, [&] {
-    const CompiledKernel compiled =
-        examples::matmul.compile({sets[0].a.spec(), sets[0].b.spec()}, {.config = variant.config});
-    row.json = to_json(compiled.config());
-  });
-  ours.contestant = {variant.name, [&sets, config = variant.config](int i, const Stream& stream) {
-                       const Operands& set = sets[static_cast<size_t>(i)];
-                       examples::matmul.launch({.stream = stream, .out = {set.c}, .config = config},
-                                               set.a, set.b);
-                     }};
-  return ours;
+std::string text_of(const Variant& variant) {
+  return variant.config ? to_json(*variant.config) : "default";
 }
 
-// The algorithm of cuBLASLt that is fastest on these sets, as a contestant.
-Contestant best_peer(const MatrixProduct& product, const std::vector<Operands>& sets,
-                     const SuiteOptions& options) {
-  std::vector<Contestant> all;
-  for (int i = 0; i < product.algorithms(); ++i)
-    all.push_back(
-        {fmt::format("{} algorithm {} of {}", cublas_version(), i + 1, product.algorithms()),
-         [&product, &sets, i](int at, const Stream& stream) {
-           const Operands& set = sets[static_cast<size_t>(at)];
-           product.enqueue(i, set.a.data(), set.b.data(), set.c.data(), stream);
-         }});
-  RaceOptions heats = options.race;
-  heats.rounds = 3;
-  heats.replay_us = 2000;
-  const std::vector<Timing> timings = race(all, static_cast<int>(sets.size()), heats);
-  const auto best = std::ranges::min_element(timings, {}, &Timing::median);
-  return all[static_cast<size_t>(best - timings.begin())];
-}
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// Runs a contestant once into a poisoned result and compares that.
-Verdict check_once(const Contestant& contestant, const Operands& set, const Reference& reference,
-                   const DeviceKernels& kernels) {
-  kernels.poison(set.c);
-  contestant.enqueue(0, {});
-  return reference.check(set.c);
-}
-
-void run_shape(const Shape& shape, const SuiteOptions& options, const DeviceKernels& kernels,
-               Report& report) {
-  const std::vector<Operands> sets = make_sets(shape, kernels);
-  std::vector<Ours> ours;
-  for (const Variant& variant : variants(options, shape.config))
-    ours.push_back(make_ours(shape, variant, sets));
-  const MatrixProduct product(shape.m, shape.n, shape.k, DType::f32);
-  synchronize(Device::cuda(0));
-  const Contestant peer = best_peer(product, sets, options);
-  {
-    const Reference reference(shape, sets[0], kernels);
-    for (Ours& one : ours)
-      if (one.row.problem.empty())
-        guarded(one.row,
-                [&] { judge(one.row, check_once(one.contestant, sets[0], reference, kernels)); });
-    const Verdict verdict = check_once(peer, sets[0], reference, kernels);
-    if (verdict.wrong > 0)
-      report.problem(
-          fmt::format("{}: {} is wrong in {} elements", shape.name(), peer.name, verdict.wrong));
+/// What compiling gave, by row and config.
+class Compiled {
+ public:
+  Compiled(const std::vector<RowPlan>& plans, const Target& target) {
+    for (const RowPlan& plan : plans) {
+      for (const Variant& variant : plan.variants) add(plan.problem->name, variant);
+      if (!plan.problem->rival.empty()) add(plan.problem->rival, {"rival", plan.rival_config});
+    }
+    const auto begin = Clock::now();
+    compile_all(all_, target);
+    seconds_ = seconds_since(begin);
   }
-  std::vector<Contestant> contestants = contestants_of(ours);
-  contestants.push_back(peer);
-  const std::vector<Timing> timings =
-      race(contestants, static_cast<int>(sets.size()), options.race);
-  for (Ours& one : ours) one.row.peer = peer.name;
-  finish_rows(ours, timings, timings.back(), report);
-}
+
+  const Compilation& of(const RowPlan& plan, const Variant& variant) const {
+    return all_.at(index_.at({plan.problem->name, text_of(variant)}));
+  }
+  const std::vector<Compilation>& all() const { return all_; }
+  std::string summary() const {
+    const auto failed =
+        std::ranges::count_if(all_, [](const Compilation& one) { return !one.problem.empty(); });
+    double longest = 0;
+    for (const Compilation& one : all_) longest = std::max(longest, one.seconds);
+    return fmt::format("Compiled {} configs in {:.1f} s (the longest took {:.1f} s); {} failed.",
+                       all_.size(), seconds_, longest, failed);
+  }
+
+ private:
+  void add(const std::string& row, const Variant& variant) {
+    if (index_.emplace(std::pair(row, text_of(variant)), all_.size()).second)
+      all_.push_back({.row = row, .variant = variant});
+  }
+
+  std::vector<Compilation> all_;
+  std::map<std::pair<std::string, std::string>, size_t> index_;
+  double seconds_ = 0;
+};
+
+class GemmSuite {
+ public:
+  GemmSuite(const SuiteOptions& options, Report& report)
+      : options_(options),
+        report_(report),
+        plans_(Configs(options).plan()),
+        compiled_(plans_, options.target) {}
+
+  void run() {
+    report_.note(compiled_.summary());
+    const bool bandwidth =
+        std::ranges::any_of(plans_, [](const RowPlan& plan) { return plan.problem->bandwidth; });
+    const double copy_rate = bandwidth ? driver_.copy_rate() : 0;
+    for (const RowPlan& plan : plans_) {
+      if (seconds_since(begin_) > options_.budget) {
+        report_.note(fmt::format("{} and what follows were left out: the {} s are over",
+                                 plan.problem->name, options_.budget));
+        break;
+      }
+      if (plan.sweep)
+        sweep_row(plan);
+      else
+        race_row(plan, compilable(plan));
+    }
+    const GemmSummary summary = summarize_gemm(report_.rows(), copy_rate);
+    report_.attach("gemm", to_json(summary));
+    fmt::print("\n{}\nThe products took {:.0f} s.\n", to_text(summary), seconds_since(begin_));
+  }
+
+ private:
+  Job job(Job::Kind kind, const RowPlan& plan, std::vector<Variant> variants) const {
+    return {.kind = kind,
+            .row = plan.problem->name,
+            .variants = std::move(variants),
+            .rival_config = plan.rival_config,
+            .check = options_.check,
+            .race = options_.race,
+            .target = options_.target};
+  }
+
+  Row row_of(const RowPlan& plan, const Variant& variant) const {
+    const Problem& problem = *plan.problem;
+    Row row{.suite = "gemm", .shape = problem.name, .config = variant.name};
+    row.json = text_of(variant);
+    if (!variant.config) row.json.clear();
+    row.work = problem.bandwidth ? static_cast<double>(problem.bytes()) : problem.operations();
+    row.unit = problem.bandwidth ? "TB/s" : "TFLOP/s";
+    return row;
+  }
+
+  // Those variants of a row that compile. The others become rows with a problem, or lines of a
+  // sweep.
+  std::vector<Variant> compilable(const RowPlan& plan) {
+    std::vector<Variant> good;
+    for (const Variant& variant : plan.variants) {
+      const Compilation& compilation = compiled_.of(plan, variant);
+      if (compilation.problem.empty()) {
+        good.push_back(variant);
+        continue;
+      }
+      Row row = row_of(plan, variant);
+      row.problem = "not available: " + compilation.problem;
+      if (plan.sweep)
+        print_tried(variant, {.problem = first_line(row.problem)});
+      else
+        report_.add(std::move(row));
+    }
+    return good;
+  }
+
+  void race_row(const RowPlan& plan, const std::vector<Variant>& variants) {
+    if (variants.empty()) return;
+    const JobResult result = driver_.run(job(Job::Kind::race, plan, variants));
+    for (size_t i = 0; i < variants.size(); ++i) {
+      const Outcome& outcome = result.outcomes[i];
+      Row row = row_of(plan, variants[i]);
+      if (!outcome.config.empty()) row.json = outcome.config;
+      row.problem = outcome.problem;
+      row.error = outcome.error;
+      row.ours = outcome.ours;
+      row.theirs = outcome.theirs;
+      row.peer = fmt::format("{}; {}", result.rival, outcome.note);
+      report_.add(std::move(row));
+    }
+    if (!result.rival_problem.empty())
+      report_.note(fmt::format("{}: the peer: {}", plan.problem->name, result.rival_problem));
+  }
+
+  static void print_tried(const Variant& variant, const Outcome& outcome) {
+    const std::string config = outcome.config.empty() ? text_of(variant) : outcome.config;
+    if (!outcome.problem.empty())
+      fmt::print("  {:>10} {:>7}  {}  {}\n", "-", "-", config, first_line(outcome.problem));
+    else
+      fmt::print("  {:>10.2f} {:>7.3f}  {}  {}\n", outcome.ours.median,
+                 outcome.theirs.median / outcome.ours.median, config, outcome.note);
+    std::fflush(stdout);
+  }
+
+  // Tries all, then measures the fastest with care.
+  void sweep_row(const RowPlan& plan) {
+    fmt::print("\nsweep of {}: us, the peer's time over it, config\n", plan.problem->name);
+    std::vector<Variant> variants = compilable(plan);
+    Job heats = job(Job::Kind::heats, plan, variants);
+    heats.check = false;
+    const JobResult result = driver_.run(
+        heats, [&](size_t i, const Outcome& outcome) { print_tried(variants[i], outcome); });
+    std::vector<size_t> order;
+    nlohmann::json tried = nlohmann::json::array();
+    for (size_t i = 0; i < variants.size(); ++i) {
+      const Outcome& outcome = result.outcomes[i];
+      nlohmann::json& one = tried.emplace_back();
+      one["config"] = nlohmann::json::parse(to_json(*variants[i].config));
+      one["us"] = outcome.ours.median;
+      one["peer_us"] = outcome.theirs.median;
+      one["problem"] = outcome.problem;
+      if (outcome.problem.empty() && outcome.ours.replays > 0) order.push_back(i);
+    }
+    report_.attach("sweep of " + plan.problem->name, tried.dump());
+    std::ranges::sort(order, {}, [&](size_t i) { return result.outcomes[i].ours.median; });
+    order.resize(std::min(order.size(), static_cast<size_t>(options_.finalists)));
+    std::vector<Variant> finalists;
+    for (const size_t i : order) finalists.push_back(variants[i]);
+    race_row(plan, finalists);
+  }
+
+  const SuiteOptions& options_;
+  Report& report_;
+  std::vector<RowPlan> plans_;
+  Compiled compiled_;
+  GemmDriver driver_;
+  Clock::time_point begin_ = Clock::now();
+};
 
 }  // namespace
 
-void run_gemm_suite(const SuiteOptions& options, const DeviceKernels& kernels, Report& report) {
-  if (!cublas_problem().empty()) {
-    report.note("gemm was left out: " + cublas_problem());
-    return;
+void run_gemm_suite(const SuiteOptions& options, Report& report) {
+  GemmSuite(options, report).run();
+}
+
+int compile_gemm_suite(const SuiteOptions& options) {
+  const std::vector<RowPlan> plans = Configs(options).plan();
+  const Compiled compiled(plans, options.target);
+  int failed = 0;
+  for (const Compilation& one : compiled.all()) {
+    const std::string config = one.config.empty() ? text_of(one.variant) : one.config;
+    const bool good = one.problem.empty();
+    failed += !good;
+    fmt::print("{:<40} {:>5}  {}  {}\n", one.row, good ? fmt::format("{:.1f}s", one.seconds) : "-",
+               config, good ? one.note : "not available: " + first_line(one.problem));
   }
-  for (const Shape& shape : kShapes) {
-    if (!options.wants(shape.name(), shape.main)) continue;
-    Row row{.suite = "gemm", .shape = shape.name(), .config = "all"};
-    guarded(row, [&] { run_shape(shape, options, kernels, report); });
-    if (!row.problem.empty()) report.add(std::move(row));
-  }
+  fmt::print("{}\n", compiled.summary());
+  return failed;
 }
 
 }  // namespace tilewright::bench

@@ -45,7 +45,7 @@ class Bare {
       : step_(only_step(compiled)),
         module_(0, compiled.cubin(), compiled.ptx(), compiled.name(),
                 compiled.binaries().front()->compiler),
-        function_(module_.function(step_.symbol, step_.shared_bytes)),
+        function_(module_.function(step_.symbol, {.shared_bytes = step_.shared_bytes})),
         grid_(static_cast<unsigned>(codegen::evaluate(*step_.grid, no_scalars))) {
     for (const codegen::KernelParam& param : step_.params)
       addresses_.push_back(arrays[static_cast<size_t>(param.source)].data());

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <utility>
 #include <vector>
 
 #include "tilewright/runtime/array.h"
@@ -31,8 +32,10 @@ struct Library {
   decltype(&cublasLtMatmulAlgoGetHeuristic) heuristic = nullptr;
   decltype(&cublasLtMatmulDescCreate) desc_create = nullptr;
   decltype(&cublasLtMatmulDescDestroy) desc_destroy = nullptr;
+  decltype(&cublasLtMatmulDescSetAttribute) desc_set = nullptr;
   decltype(&cublasLtMatrixLayoutCreate) layout_create = nullptr;
   decltype(&cublasLtMatrixLayoutDestroy) layout_destroy = nullptr;
+  decltype(&cublasLtMatrixLayoutSetAttribute) layout_set = nullptr;
   decltype(&cublasLtMatmulPreferenceCreate) preference_create = nullptr;
   decltype(&cublasLtMatmulPreferenceDestroy) preference_destroy = nullptr;
   decltype(&cublasLtMatmulPreferenceSetAttribute) preference_set = nullptr;
@@ -43,8 +46,10 @@ struct Library {
            library.find("cublasLtMatmulAlgoGetHeuristic", heuristic) &&
            library.find("cublasLtMatmulDescCreate", desc_create) &&
            library.find("cublasLtMatmulDescDestroy", desc_destroy) &&
+           library.find("cublasLtMatmulDescSetAttribute", desc_set) &&
            library.find("cublasLtMatrixLayoutCreate", layout_create) &&
            library.find("cublasLtMatrixLayoutDestroy", layout_destroy) &&
+           library.find("cublasLtMatrixLayoutSetAttribute", layout_set) &&
            library.find("cublasLtMatmulPreferenceCreate", preference_create) &&
            library.find("cublasLtMatmulPreferenceDestroy", preference_destroy) &&
            library.find("cublasLtMatmulPreferenceSetAttribute", preference_set);
@@ -113,7 +118,7 @@ std::string cublas_version() {
 struct MatrixProduct::State {
   cublasLtMatmulDesc_t desc = nullptr;
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
-  DType dtype = DType::f32;
+  bool whole = false;  ///< factors are integers
   std::vector<cublasLtMatmulHeuristicResult_t> algorithms;
   Array workspace{Device::cuda(0), {static_cast<int64_t>(kWorkspaceBytes)}, DType::u8};
 
@@ -125,21 +130,74 @@ struct MatrixProduct::State {
   }
 };
 
-// The library's matrices are column-major, so that it is asked for c' = b' . a'.
-MatrixProduct::MatrixProduct(int64_t m, int64_t n, int64_t k, DType dtype)
-    : state_(std::make_unique<State>()) {
+namespace {
+
+cudaDataType_t data_type(DType dtype) {
+  constexpr std::pair<DType, cudaDataType_t> types[] = {
+      {DType::f32, CUDA_R_32F}, {DType::f16, CUDA_R_16F}, {DType::bf16, CUDA_R_16BF},
+      {DType::i8, CUDA_R_8I},   {DType::i32, CUDA_R_32I}, {DType::f8e4m3, CUDA_R_8F_E4M3},
+  };
+  for (const auto& [ours, theirs] : types)
+    if (ours == dtype) return theirs;
+  throw std::runtime_error(fmt::format("cuBLASLt is not asked for {}", to_string(dtype)));
+}
+
+cublasComputeType_t compute_type(const ProductSpec& spec) {
+  if (spec.input == DType::i8) return CUBLAS_COMPUTE_32I;
+  if (spec.input != DType::f32) return CUBLAS_COMPUTE_32F;
+  return spec.tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F_PEDANTIC;
+}
+
+// The layout of a row-major matrix, which is the library's column-major one transposed.
+cublasLtMatrixLayout_t layout(const ProductSpec& spec, DType dtype, int64_t rows, int64_t columns) {
+  const Library& lt = library();
+  cublasLtMatrixLayout_t made = nullptr;
+  check(lt.layout_create(&made, data_type(dtype), static_cast<uint64_t>(columns),
+                         static_cast<uint64_t>(rows), columns),
+        "cublasLtMatrixLayoutCreate");
+  if (spec.batch == 1) return made;
+  const auto count = static_cast<int32_t>(spec.batch);
+  const int64_t distance = rows * columns;
+  check(lt.layout_set(made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count),
+        "cublasLtMatrixLayoutSetAttribute");
+  check(
+      lt.layout_set(made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &distance, sizeof distance),
+      "cublasLtMatrixLayoutSetAttribute");
+  return made;
+}
+
+// The library computes c' = b' . a', so that its first operand is b.
+cublasLtMatmulDesc_t describe(const ProductSpec& spec) {
+  const Library& lt = library();
+  cublasLtMatmulDesc_t desc = nullptr;
+  check(
+      lt.desc_create(&desc, compute_type(spec), spec.input == DType::i8 ? CUDA_R_32I : CUDA_R_32F),
+      "cublasLtMatmulDescCreate");
+  const auto set = [&](cublasLtMatmulDescAttributes_t attribute, const auto& value) {
+    check(lt.desc_set(desc, attribute, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
+  };
+  const auto operation = [](bool transposed) { return transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
+  set(CUBLASLT_MATMUL_DESC_TRANSA, operation(spec.b_transposed));
+  set(CUBLASLT_MATMUL_DESC_TRANSB, operation(spec.a_transposed));
+  if (spec.fast_accumulation) set(CUBLASLT_MATMUL_DESC_FAST_ACCUM, int8_t{1});
+  return desc;
+}
+
+}  // namespace
+
+MatrixProduct::MatrixProduct(const ProductSpec& spec) : state_(std::make_unique<State>()) {
   const Library& lt = library();
   if (!lt.problem.empty()) throw std::runtime_error(lt.problem);
-  const bool wide = dtype == DType::f64;
-  const cudaDataType_t type = wide ? CUDA_R_64F : CUDA_R_32F;
   State& state = *state_;
-  state.dtype = dtype;
-  check(lt.desc_create(&state.desc, wide ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F_PEDANTIC, type),
-        "cublasLtMatmulDescCreate");
-  const auto rows = [](int64_t x) { return static_cast<uint64_t>(x); };
-  check(lt.layout_create(&state.a, type, rows(k), rows(m), k), "cublasLtMatrixLayoutCreate");
-  check(lt.layout_create(&state.b, type, rows(n), rows(k), n), "cublasLtMatrixLayoutCreate");
-  check(lt.layout_create(&state.c, type, rows(n), rows(m), n), "cublasLtMatrixLayoutCreate");
+  state.whole = spec.input == DType::i8;
+  state.desc = describe(spec);
+  const auto operand = [&](int64_t rows, int64_t columns, bool transposed) {
+    return transposed ? layout(spec, spec.input, columns, rows)
+                      : layout(spec, spec.input, rows, columns);
+  };
+  state.a = operand(spec.m, spec.k, spec.a_transposed);
+  state.b = operand(spec.k, spec.n, spec.b_transposed);
+  state.c = layout(spec, spec.output, spec.m, spec.n);
 
   cublasLtMatmulPreference_t preference = nullptr;
   check(lt.preference_create(&preference), "cublasLtMatmulPreferenceCreate");
@@ -167,11 +225,10 @@ int MatrixProduct::algorithms() const { return static_cast<int>(state_->algorith
 void MatrixProduct::enqueue(int algorithm, const void* a, const void* b, void* c,
                             const Stream& stream) const {
   const State& state = *state_;
-  const float one_f32 = 1, zero_f32 = 0;
-  const double one_f64 = 1, zero_f64 = 0;
-  const bool wide = state.dtype == DType::f64;
-  const void* alpha = wide ? static_cast<const void*>(&one_f64) : &one_f32;
-  const void* beta = wide ? static_cast<const void*>(&zero_f64) : &zero_f32;
+  const float one = 1, zero = 0;
+  const int32_t whole_one = 1, whole_zero = 0;
+  const void* alpha = state.whole ? static_cast<const void*>(&whole_one) : &one;
+  const void* beta = state.whole ? static_cast<const void*>(&whole_zero) : &zero;
   const Library& lt = library();
   check(lt.multiply(lt.handle, state.desc, alpha, b, state.b, a, state.a, beta, c, state.c, c,
                     state.c, &state.algorithms.at(static_cast<size_t>(algorithm)).algo,
@@ -194,9 +251,7 @@ const std::string& cublas_problem() {
 }
 std::string cublas_version() { return {}; }
 
-MatrixProduct::MatrixProduct(int64_t, int64_t, int64_t, DType) {
-  throw std::runtime_error(cublas_problem());
-}
+MatrixProduct::MatrixProduct(const ProductSpec&) { throw std::runtime_error(cublas_problem()); }
 MatrixProduct::MatrixProduct(MatrixProduct&&) noexcept = default;
 MatrixProduct::~MatrixProduct() = default;
 int MatrixProduct::algorithms() const { return 0; }

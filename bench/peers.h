@@ -15,12 +15,23 @@ const std::string& cublas_problem();
 /// "cuBLASLt 13.0.2"; empty when there is none.
 std::string cublas_version();
 
-/// c[m,n] = a[m,k] . b[k,n], all row-major without gaps, by cuBLASLt: f32 in IEEE arithmetic
-/// (CUBLAS_COMPUTE_32F_PEDANTIC: no TF32), or f64. Needs cublas_problem() to be empty and the
-/// context of device 0 current; calls throw std::runtime_error when the library refuses.
+/// What a product is; matrices are row-major without gaps.
+struct ProductSpec {
+  int64_t m = 0, n = 0, k = 0;
+  int64_t batch = 1;          ///< products of matrices that follow each other
+  bool a_transposed = false;  ///< stored K by M
+  bool b_transposed = false;  ///< stored N by K
+  DType input = DType::f32, output = DType::f32;
+  bool tf32 = false;               ///< f32: by TF32; else in IEEE arithmetic (no TF32)
+  bool fast_accumulation = false;  ///< f8: as the matrix unit adds up, without promotion
+};
+
+/// c[m,n] = a . b by cuBLASLt, accumulating in f32 (i8: in i32), with 32 MiB of workspace. Needs
+/// cublas_problem() to be empty and the context of device 0 current; calls throw std::runtime_error
+/// when the library refuses.
 class MatrixProduct {
  public:
-  MatrixProduct(int64_t m, int64_t n, int64_t k, DType dtype);
+  explicit MatrixProduct(const ProductSpec& spec);
   MatrixProduct(MatrixProduct&&) noexcept;
   ~MatrixProduct();
 

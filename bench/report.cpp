@@ -82,7 +82,7 @@ Machine describe_machine() {
 }
 
 double Row::rate() const {
-  const double scale = unit == "TFLOP/s" ? 1e-6 : 1e-3;  // of work a microsecond
+  const double scale = unit == "TFLOP/s" || unit == "TB/s" ? 1e-6 : 1e-3;  // of work a microsecond
   return unit.empty() ? 0 : scale * work / ours.median;
 }
 
@@ -113,6 +113,11 @@ void Report::note(const std::string& text) {
   write_json();
 }
 
+void Report::attach(const std::string& key, const std::string& json) {
+  attached_.emplace_back(key, json);
+  write_json();
+}
+
 void Report::problem(const std::string& text) {
   ++other_problems_;
   note("PROBLEM: " + text);
@@ -135,6 +140,7 @@ void Report::write_json() const {
                          {"notes", notes_}};
   json["rows"] = nlohmann::json::array();
   for (const Row& row : rows_) json["rows"].push_back(json_of(row));
+  for (const auto& [key, text] : attached_) json[key] = nlohmann::json::parse(text);
   std::ofstream file(path_);
   file << json.dump(2) << "\n";
   if (!file) throw std::runtime_error("cannot write " + path_);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bench/measure.h"
@@ -48,10 +49,13 @@ class Report {
   void add(Row row);
   /// A line about a suite, such as why it was left out.
   void note(const std::string& text);
+  /// Puts JSON beside the rows, under this key.
+  void attach(const std::string& key, const std::string& json);
   /// A line about something wrong that is not one row's.
   void problem(const std::string& text);
   /// Rows with a problem, and other problems.
   int problems() const;
+  const std::vector<Row>& rows() const { return rows_; }
 
  private:
   void write_json() const;
@@ -60,6 +64,7 @@ class Report {
   std::string path_;
   std::vector<Row> rows_;
   std::vector<std::string> notes_;
+  std::vector<std::pair<std::string, std::string>> attached_;
   int other_problems_ = 0;
 };
 

@@ -1,7 +1,6 @@
 // The suites of device_bench. Each needs the context of device 0 current and adds rows to a report.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,34 +8,41 @@
 #include "bench/device_kernels.h"
 #include "bench/measure.h"
 #include "bench/report.h"
-#include "tilewright/codegen/config.h"
+#include "bench/variant.h"
 
 namespace tilewright::bench {
 
 /// What to measure and how carefully.
 struct SuiteOptions {
-  bool quick = false;                     ///< the main shapes only, fewer replays
+  bool quick = false;                     ///< fewer replays, and of memory the main shapes only
   std::string only = {};                  ///< shapes whose name contains this
   std::vector<std::string> configs = {};  ///< JSON, in place of the hand-set ones
   RaceOptions race = {};
+  // Of products only:
+  std::string config_file = {};  ///< a list of configs, before the hand-set ones
+  std::string sweep_file = {};   ///< a list of configs to try, all that match a row
+  bool defaults = false;         ///< the default config too
+  bool check = true;             ///< compare results
+  double budget = 1e9;           ///< seconds after which no further row begins
+  int finalists = 3;             ///< of a sweep, for each row: measured with full care
+  Target target = {};            ///< what is compiled for
 
   bool wants(std::string_view shape, bool main_shape) const {
     return (main_shape || !quick) && shape.find(only) != std::string_view::npos;
   }
 };
 
-/// f32 matrix products against cuBLASLt.
-void run_gemm_suite(const SuiteOptions& options, const DeviceKernels& kernels, Report& report);
+/// Matrix products against cuBLASLt: compiled by all cores first, then measured one after the other
+/// by a child process; so that what crashes or hangs costs only itself.
+void run_gemm_suite(const SuiteOptions& options, Report& report);
+/// Only compiles them, which needs no GPU, and prints what the compiler says. Gives the number of
+/// configs that do not compile.
+int compile_gemm_suite(const SuiteOptions& options);
 /// Kernels that only move memory, against copies of as many bytes.
 void run_memory_suite(const SuiteOptions& options, const DeviceKernels& kernels, Report& report);
 /// What a launch costs the host, against cuLaunchKernel.
 void run_launch_suite(const SuiteOptions& options, Report& report);
 
-/// A config to measure: the kernel's default where `config` is empty.
-struct Variant {
-  std::string name;
-  std::optional<Config> config;
-};
 /// The hand-set config, or those the user gave; then the default.
 std::vector<Variant> variants(const SuiteOptions& options, std::string_view hand);
 

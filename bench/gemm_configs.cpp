@@ -1,0 +1,130 @@
+#include "bench/gemm_configs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+
+namespace tilewright::bench {
+namespace {
+
+using Json = nlohmann::json;
+
+// One line for each kind of row, the first that matches counts. Found by sweeps on an H200.
+constexpr const char* kHandSet = R"([
+  {"shape": "f32 1000x*", "config": {"block":[64,64,16],"warps":2,"stages":4,"group":8}},
+  {"shape": "f32 1024x*", "config": {"block":[64,64,16],"warps":2,"stages":4,"group":8}},
+  {"shape": "f32 4095x*", "config": {"block":[256,128,32],"warps":8,"stages":3,"group":4}},
+  {"shape": "f32 *",      "config": {"block":[128,256,32],"warps":8,"stages":3,"group":8}}
+])";
+
+Config config_of(const Json& json) { return parse_config(json.dump()); }
+
+// All combinations of one alternative for each field.
+void expand(const Json& grid, Json::const_iterator field, Json& chosen, const std::string& shape,
+            std::vector<ConfigEntry>& entries) {
+  if (field == grid.end()) {
+    entries.push_back({shape, config_of(chosen)});
+    return;
+  }
+  if (!field->is_array() || field->empty())
+    throw std::runtime_error(
+        fmt::format("\"{}\" in a grid must be a list of alternatives", field.key()));
+  for (const Json& value : *field) {
+    chosen[field.key()] = value;
+    expand(grid, std::next(field), chosen, shape, entries);
+  }
+}
+
+void add_element(const Json& element, std::vector<ConfigEntry>& entries) {
+  if (!element.is_object())
+    throw std::runtime_error("every element of a list of configs must be an object");
+  if (!element.contains("shape") && !element.contains("grid") && !element.contains("configs")) {
+    entries.push_back({"", config_of(element)});
+    return;
+  }
+  const std::string shape = element.value("shape", "");
+  for (const auto& [key, value] : element.items()) {
+    if (key == "shape") continue;
+    if (key == "config") {
+      entries.push_back({shape, config_of(value)});
+    } else if (key == "configs") {
+      for (const Json& one : value) entries.push_back({shape, config_of(one)});
+    } else if (key == "grid") {
+      Json chosen = Json::object();
+      expand(value, value.begin(), chosen, shape, entries);
+    } else {
+      throw std::runtime_error(
+          fmt::format("\"{}\" beside \"shape\"; expected config, configs or grid", key));
+    }
+  }
+}
+
+}  // namespace
+
+bool matches(std::string_view pattern, std::string_view name) {
+  if (pattern.find('*') == std::string_view::npos)
+    return name.find(pattern) != std::string_view::npos;
+  // What stands before the first star is the name's beginning; the text between stars is looked for
+  // from left to right; what stands after the last star is the name's end.
+  const size_t first = pattern.find('*');
+  if (!name.starts_with(pattern.substr(0, first))) return false;
+  name.remove_prefix(first);
+  pattern.remove_prefix(first + 1);
+  for (size_t star; (star = pattern.find('*')) != std::string_view::npos;) {
+    const size_t at = name.find(pattern.substr(0, star));
+    if (at == std::string_view::npos) return false;
+    name.remove_prefix(at + star);
+    pattern.remove_prefix(star + 1);
+  }
+  return name.ends_with(pattern);
+}
+
+std::vector<ConfigEntry> parse_config_entries(std::string_view json) {
+  Json list;
+  try {
+    list = Json::parse(json);
+  } catch (const Json::exception& error) {
+    throw std::runtime_error(fmt::format("a list of configs is no JSON: {}", error.what()));
+  }
+  if (!list.is_array()) throw std::runtime_error("a list of configs must be a JSON array");
+  std::vector<ConfigEntry> entries;
+  for (const Json& element : list) add_element(element, entries);
+  return entries;
+}
+
+std::vector<ConfigEntry> read_config_entries(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  if (!file) throw std::runtime_error("cannot read " + path);
+  try {
+    return parse_config_entries(text.str());
+  } catch (const std::exception& error) {
+    throw std::runtime_error(fmt::format("{}: {}", path, error.what()));
+  }
+}
+
+const std::vector<ConfigEntry>& hand_set_configs() {
+  static const std::vector<ConfigEntry> entries = parse_config_entries(kHandSet);
+  return entries;
+}
+
+std::optional<Config> config_for(const std::vector<ConfigEntry>& entries, std::string_view name) {
+  const auto found =
+      std::ranges::find_if(entries, [&](const ConfigEntry& e) { return matches(e.shape, name); });
+  return found == entries.end() ? std::nullopt : std::optional(found->config);
+}
+
+std::vector<Config> configs_for(const std::vector<ConfigEntry>& entries, std::string_view name) {
+  std::vector<Config> configs;
+  for (const ConfigEntry& entry : entries)
+    if (matches(entry.shape, name) && std::ranges::find(configs, entry.config) == configs.end())
+      configs.push_back(entry.config);
+  return configs;
+}
+
+}  // namespace tilewright::bench
