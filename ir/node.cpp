@@ -1,9 +1,11 @@
 #include "tilewright/ir/node.h"
 
+#include <algorithm>
 #include <mutex>
 #include <set>
 
 #include "tilewright/ir/error.h"
+#include "tilewright/ir/opspec.h"
 
 namespace tilewright::ir {
 namespace {
@@ -60,7 +62,15 @@ void Op::set(AttrKey key, Attr value) {
       old = std::move(value);
       return;
     }
-  attributes.emplace_back(key, std::move(value));
+  const auto& order = spec_of(kind).attributes;
+  const auto position = [&](AttrKey wanted) {
+    return std::find_if(order.begin(), order.end(),
+                        [&](const AttributeSpec& spec) { return spec.key == wanted; });
+  };
+  const auto later = std::find_if(attributes.begin(), attributes.end(), [&](const auto& entry) {
+    return position(entry.first) > position(key);
+  });
+  attributes.emplace(later, key, std::move(value));
 }
 
 int64_t Op::integer(AttrKey key) const { return get<int64_t>(*this, key); }

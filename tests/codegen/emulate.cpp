@@ -481,8 +481,7 @@ class Emulator {
     if (name == "true" || name == "false") return CValue::integer(name == "true", CType::boolean);
     if (name == "0u") return CValue::integer(0, CType::u32);
     if (name == "0ull") return CValue::integer(0, CType::u64);
-    if (name == "tw::f16{}") return CValue::floating(0, CType::f16);
-    if (name == "tw::bf16{}") return CValue::floating(0, CType::bf16);
+    if (name.ends_with("{}")) return CValue::floating(0, ctype_of(name.substr(0, name.size() - 2)));
     throw EmulationError("unknown name " + name);
   }
 

@@ -28,6 +28,10 @@ DType dtype_of(CType type) {
       return DType::i32;
     case CType::i64:
       return DType::i64;
+    case CType::f8e4m3:
+      return DType::f8e4m3;
+    case CType::f8e5m2:
+      return DType::f8e5m2;
     case CType::f16:
       return DType::f16;
     case CType::bf16:
@@ -81,10 +85,11 @@ int64_t wrapped(int64_t x, CType type) {
 
 CType promoted(CType type) { return type < CType::i32 ? CType::i32 : type; }
 
+bool is_narrow(CType type) { return type >= CType::f8e4m3 && type <= CType::bf16; }
+
 /// The usual arithmetic conversions: the enumeration is in their order.
 CType common(CType x, CType y) {
-  if ((x >= CType::f16 && x <= CType::bf16) || (y >= CType::f16 && y <= CType::bf16))
-    throw EmulationError("arithmetic on a half type");
+  if (is_narrow(x) || is_narrow(y)) throw EmulationError("arithmetic on a narrow float");
   return std::max(promoted(x), promoted(y));
 }
 
@@ -202,7 +207,7 @@ CValue extremum(bool greater, const Values& x) {
   return (x[0].i < x[1].i) == greater ? x[1] : x[0];
 }
 
-CValue half_of(CType type, const CValue& x) {
+CValue narrow_of(CType type, const CValue& x) {
   return from_element(numeric::convert(dtype_of(type), DType::f32, static_cast<float>(x.f)), type);
 }
 
@@ -228,8 +233,10 @@ const std::map<std::string, ValueFunction>& plain_functions() {
          return CValue::floating(to_odd(__float128(x[0].f) * x[1].f + x[2].f));
        }},
       {"tw::to_float", [](const Values& x) { return CValue::floating(x[0].f); }},
-      {"tw::to_f16", [](const Values& x) { return half_of(CType::f16, x[0]); }},
-      {"tw::to_bf16", [](const Values& x) { return half_of(CType::bf16, x[0]); }},
+      {"tw::to_f8e4m3", [](const Values& x) { return narrow_of(CType::f8e4m3, x[0]); }},
+      {"tw::to_f8e5m2", [](const Values& x) { return narrow_of(CType::f8e5m2, x[0]); }},
+      {"tw::to_f16", [](const Values& x) { return narrow_of(CType::f16, x[0]); }},
+      {"tw::to_bf16", [](const Values& x) { return narrow_of(CType::bf16, x[0]); }},
       {"tw::to_odd", [](const Values& x) { return odd_of(x[0]); }},
       {"tw::infinity",
        [](const Values&) { return CValue::floating(std::numeric_limits<double>::infinity()); }},
@@ -241,28 +248,38 @@ const std::map<std::string, ValueFunction>& plain_functions() {
 }  // namespace
 
 CType ctype_of(const std::string& type) {
-  static const std::map<std::string, CType> table = {
-      {"bool", CType::boolean},  {"signed char", CType::i8}, {"unsigned char", CType::u8},
-      {"short", CType::i16},     {"int", CType::i32},        {"unsigned", CType::u32},
-      {"long long", CType::i64}, {"float", CType::f32},      {"unsigned long long", CType::u64},
-      {"double", CType::f64},    {"tw::f16", CType::f16},    {"tw::bf16", CType::bf16}};
+  static const std::map<std::string, CType> table = {{"bool", CType::boolean},
+                                                     {"signed char", CType::i8},
+                                                     {"unsigned char", CType::u8},
+                                                     {"short", CType::i16},
+                                                     {"int", CType::i32},
+                                                     {"unsigned", CType::u32},
+                                                     {"long long", CType::i64},
+                                                     {"float", CType::f32},
+                                                     {"unsigned long long", CType::u64},
+                                                     {"double", CType::f64},
+                                                     {"tw::f16", CType::f16},
+                                                     {"tw::bf16", CType::bf16},
+                                                     {"tw::f8e4m3", CType::f8e4m3},
+                                                     {"tw::f8e5m2", CType::f8e5m2}};
   const auto found = table.find(type);
   if (found == table.end()) throw EmulationError("unknown type " + type);
   return found->second;
 }
 
 CType ctype_of(DType dtype) {
-  constexpr CType table[] = {CType::boolean, CType::i8,  CType::u8,   CType::i16, CType::i32,
-                             CType::i64,     CType::f16, CType::bf16, CType::f32, CType::f64};
+  constexpr CType table[] = {CType::boolean, CType::i8,   CType::u8,     CType::i16,
+                             CType::i32,     CType::i64,  CType::f8e4m3, CType::f8e5m2,
+                             CType::f16,     CType::bf16, CType::f32,    CType::f64};
   return table[static_cast<int>(dtype)];
 }
 
 int size_of(CType type) {
-  constexpr int table[] = {1, 1, 1, 2, 4, 4, 8, 8, 2, 2, 4, 8};
+  constexpr int table[] = {1, 1, 1, 2, 4, 4, 8, 8, 1, 1, 2, 2, 4, 8};
   return table[static_cast<int>(type)];
 }
 
-bool is_floating(CType type) { return type >= CType::f16; }
+bool is_floating(CType type) { return type >= CType::f8e4m3; }
 
 bool CValue::truth() const {
   if (undefined) throw EmulationError("a decision on a value that was never assigned");
@@ -273,8 +290,7 @@ CValue converted(const CValue& x, CType type) {
   if (x.type == type) return x;
   CValue result{type, x.undefined};
   if (x.undefined) return result;
-  const bool half = type == CType::f16 || type == CType::bf16;
-  if (half) throw EmulationError("a plain conversion to a half type");
+  if (is_narrow(type)) throw EmulationError("a plain conversion to a narrow float");
   if (is_floating(type)) {
     result.f = is_floating(x.type) ? x.f : static_cast<double>(x.i);
     if (type == CType::f32)

@@ -11,7 +11,22 @@
 
 namespace tilewright::testing {
 
-enum class CType : uint8_t { boolean, i8, u8, i16, i32, u32, i64, u64, f16, bf16, f32, f64 };
+enum class CType : uint8_t {
+  boolean,
+  i8,
+  u8,
+  i16,
+  i32,
+  u32,
+  i64,
+  u64,
+  f8e4m3,
+  f8e5m2,
+  f16,
+  bf16,
+  f32,
+  f64
+};
 
 /// What stops the emulation of a kernel; becomes one of its errors.
 struct EmulationError : std::runtime_error {
@@ -23,7 +38,7 @@ CType ctype_of(DType dtype);
 int size_of(CType type);
 bool is_floating(CType type);
 
-/// A value; halves are held as the float they stand for.
+/// A value; narrow floats are held as the float they stand for.
 struct CValue {
   CType type = CType::i32;
   bool undefined = false;  ///< never assigned, or computed from what was not

@@ -14,6 +14,14 @@ inline std::vector<KernelCase> every_kernel() {
   all.push_back(product_of("nn", bf16, 33, 24, 17));
   all.push_back(product_of("nt", f16, 32, 24, 16));
   all.push_back(product_of("nn", i8, 16, 16, 20));
+  all.push_back(product_of("nt", u8, 16, 16, 20));
+  all.push_back(product_of("nt", f8e4m3, 32, 24, 16));
+  all.push_back(product_of("nn", f8e5m2, 17, 19, 33));
+  all.push_back(scaled_product(f8e4m3, f8e5m2, 18, 20, 32));
+  all.push_back(precise_product(tf32, 18, 20, 22));
+  all.push_back(precise_product(tf32x3, 18, 20, 22));
+  all.push_back(product_of_bytes(12, 16, 20));
+  all.push_back(product_of_nibbles(12, 16, 20));
   all.push_back(product_of("tn", f64, 10, 12, 14));
   all.push_back(product(strided(f32, {9, 12}, {13, 1}, 4), strided(f32, {12, 8}, {0, 1})));
   all.push_back(product(strided(f32, {9, 12}, {24, 2}), strided(f32, {12, 8}, {8, 1}, 8)));
@@ -27,6 +35,7 @@ inline std::vector<KernelCase> every_kernel() {
   all.push_back(product_of_exp(18, 20, 22));
   all.push_back(product_of_cast(bf16, 12, 16, 20));
   all.push_back(product_of_cast(f16, 12, 16, 20));
+  all.push_back(product_of_cast(f8e4m3, 12, 16, 20));
   all.push_back(product_without_loop(18, 20, 12));
   all.push_back(product_without_loop(6, 6, 0));
   all.push_back(chained_products(12, 20, 22, 10));
@@ -34,6 +43,7 @@ inline std::vector<KernelCase> every_kernel() {
   all.push_back(product_of_overwritten(18, 8));
   all.push_back(row_sum(dense(f32, {37, 50})));
   all.push_back(row_sum(dense(bf16, {32, 64})));
+  all.push_back(row_sum(dense(f8e4m3, {32, 64})));
   all.push_back(row_sum(transposed(f32, 21, 30)));
   all.push_back(row_sum(strided(f32, {11, 30}, {0, 1})));
   all.push_back(row_sum(dense(f32, {5, 0})));
@@ -43,6 +53,7 @@ inline std::vector<KernelCase> every_kernel() {
   all.push_back(softmax(dense(f32, {5, 1})));
   all.push_back(row_minmax(dense(f32, {19, 33})));
   all.push_back(row_minmax(dense(i32, {8, 10})));
+  all.push_back(row_minmax(dense(f8e5m2, {8, 10})));
   all.push_back(whole_row_sum(f32, 6, 0));
   all.push_back(whole_row_sum(f16, 6, 127));
   all.push_back(online_softmax(f32, 9, 40));
@@ -55,10 +66,16 @@ inline std::vector<KernelCase> every_kernel() {
   all.push_back(vector_add(bf16, dense(bf16, {77}), strided(bf16, {77}, {2})));
   all.push_back(vector_add(i64, dense(i64, {64}), strided(i64, {64}, {0})));
   all.push_back(vector_add(f32, dense(f32, {0}), dense(f32, {0})));
+  all.push_back(vector_add(f8e4m3, dense(f8e4m3, {77}), strided(f8e4m3, {77}, {2})));
+  all.push_back(cast_chain(f8e4m3, 100));
+  all.push_back(cast_chain(f8e5m2, 100));
+  all.push_back(quantized_rows(bf16, f8e4m3, 6, 100));
+  all.push_back(quantized_rows(f8e4m3, f8e5m2, 6, 100));
   all.push_back(saxpy(90));
   all.push_back(transposed_copy(f32, 33, 40));
   all.push_back(transposed_copy(bf16, 24, 48));
   all.push_back(transposed_copy(i8, 20, 36));
+  all.push_back(transposed_copy(f8e5m2, 20, 36));
   all.push_back(add_broadcast(21, 24));
   all.push_back(increment(f32, 50));
   all.push_back(increment(i32, 64));

@@ -17,6 +17,40 @@ inline KernelCase vector_add(DType dtype, const KernelArg& a, const KernelArg& b
                    {a, b});
 }
 
+/// x through every float type and two integer ones, and back.
+inline KernelCase cast_chain(DType dtype, int64_t n) {
+  return make_case("cast_chain",
+                   [](Tensor x) {
+                     Tensor y = empty_like(x), z = empty({x.size(0)}, f32);
+                     for (auto i : tile(x.size(0))) {
+                       Tile value = cast(x[i] * 100, f32);
+                       for (const DType by : {f8e5m2, i8, f16, f8e4m3, f64, bf16, i32, f8e4m3})
+                         value = cast(cast(value, by) * 3, f32);
+                       y[i] = value;
+                       z[i] = cast(x[i], f32) + 1;
+                     }
+                     return std::tuple{y, z};
+                   },
+                   {dense(dtype, {n})});
+}
+
+/// Each row of x over its largest magnitude as `to`, and that scale.
+inline KernelCase quantized_rows(DType from, DType to, int64_t m, int64_t n) {
+  return make_case("quantized_rows",
+                   [to](Tensor x) {
+                     auto [m, n] = sizes<2>(x);
+                     Tensor y = empty({m, n}, to), scale = empty({m}, f32);
+                     for (auto rows : tile(m)) {
+                       Tile row = cast(x[rows, all], f32);
+                       Tile largest = max(abs(row), axis(1), keep_dims);
+                       y[rows, all] = row / largest * (to == f8e4m3 ? 448 : 57344);
+                       scale[rows] = max(abs(row), axis(1));
+                     }
+                     return std::tuple{y, scale};
+                   },
+                   {dense(from, {m, n})});
+}
+
 inline KernelCase saxpy(int64_t n) {
   return make_case("saxpy",
                    [](Scalar<float> alpha, Tensor x, Tensor y) {
