@@ -4,6 +4,8 @@
 #include <numeric>
 #include <optional>
 
+#include "tilewright/codegen/bulk_copy.h"
+#include "tilewright/codegen/coalescing.h"
 #include "tilewright/codegen/layout_classes.h"
 #include "tilewright/codegen/matrix_layouts.h"
 #include "tilewright/codegen/matrix_unit.h"
@@ -184,7 +186,12 @@ class Assigner {
  public:
   Assigner(const ir::Function& fn, const ir::Facts& facts, const Config& config,
            const Target& target, LaidOut& out)
-      : fn_(fn), facts_(facts), config_(config), chooser_(fn, facts, config, target), out_(out) {}
+      : fn_(fn),
+        facts_(facts),
+        config_(config),
+        target_(target),
+        chooser_(fn, facts, config, target),
+        out_(out) {}
 
   bool operator()(ir::Rewriter& rewriter, const Op& op) {
     switch (op.kind) {
@@ -224,18 +231,43 @@ class Assigner {
   }
 
   /// The layout in which a tile should meet memory: its class's, unless that runs across the
-  /// contiguous direction.
-  Layout memory_layout(const Op& op, const Layout& chosen, const ir::Type& type) const {
+  /// contiguous direction, or is a store of runs too short for whole sectors (a load's other half
+  /// is still in L1 when it is wanted).
+  Layout memory_layout(const Op& op, const Layout& chosen, const ir::Type& type) {
     const AccessFacts access = analyze_access(fn_, facts_, op, config_.vector);
     const auto extents = fn_.extents(type.shape);
     const int axis = access.contiguous_axis;
-    if (axis < 0 || extents[axis] == 1 || runs_along(chosen, axis)) return chosen;
+    if (axis < 0 || extents[axis] == 1) return chosen;
     int64_t others = 1;
     for (size_t a = 0; a < extents.size(); ++a)
       if (static_cast<int>(a) != axis) others *= extents[a];
     if (others == 1) return chosen;
-    return blocked_layout(extents, order_from(chosen.rank, axis), access.whole_vector,
-                          config_.warps);
+    const Layout wide =
+        blocked_layout(extents, order_from(chosen.rank, axis), access.whole_vector, config_.warps);
+    if (!runs_along(chosen, axis)) return wide;
+    const int bytes = size_of(type.dtype);
+    const int64_t run = warp_run(access, chosen);
+    const bool whole = run * bytes >= kSectorBytes || run >= extents[axis];
+    if (op.kind != OpKind::store || whole || warp_run(access, wide) <= run) return chosen;
+    return take_shared(others * extents[axis] * bytes) ? wide : chosen;
+  }
+
+  /// Whether shared memory has room for `bytes` more of exchanged tiles beside the rings; they are
+  /// taken then. Rings may turn out larger for their padding, those of matrix units have none.
+  bool take_shared(int64_t bytes) {
+    if (config_.copy == CopyKind::tma) return false;
+    int64_t rings = 0;
+    ir::for_each_op(fn_.body(), [&](const Op& op) {
+      if (op.kind != OpKind::ring) return;
+      const ir::Type& type = op.result()->type;
+      int64_t elements = type.stages;
+      for (int64_t extent : fn_.extents(type.shape)) elements *= extent;
+      rings += elements * size_of(type.dtype);
+    });
+    if (config_.matrix == MatrixUnit::fma) rings += rings / 4;
+    if (rings + exchanged_ + bytes > target_.shared_bytes) return false;
+    exchanged_ += bytes;
+    return true;
   }
 
   /// Whether neighbouring lanes or registers are neighbours along `axis`.
@@ -305,6 +337,8 @@ class Assigner {
   const ir::Function& fn_;
   const ir::Facts& facts_;
   const Config& config_;
+  const Target& target_;
+  int64_t exchanged_ = 0;  // bytes of tiles that change hands on the way to memory
   Chooser chooser_;
   LaidOut& out_;
 };
@@ -317,7 +351,8 @@ LaidOut assign_layouts(const ir::Function& fn, const Config& config, const Targe
   Assigner assigner(fn, facts, config, target, out);
   out.fn =
       ir::Rewriter::run(fn, std::ref(assigner), [&](const auto& map) { assigner.fill_in(map); });
-  choose_ring_layouts(out);
+  choose_ring_layouts(out, config, target);
+  choose_bulk_copies(out, config, target);
   return out;
 }
 

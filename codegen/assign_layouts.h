@@ -5,6 +5,7 @@
 
 #include "tilewright/codegen/access.h"
 #include "tilewright/codegen/config.h"
+#include "tilewright/codegen/kernel_ir.h"
 #include "tilewright/codegen/layout.h"
 #include "tilewright/codegen/shared_layout.h"
 #include "tilewright/ir/node.h"
@@ -18,6 +19,14 @@ struct CopyPlan {
   AccessFacts facts;
 };
 
+/// A copy that the hardware makes of itself, by tensor map, into a ring's slot.
+struct BulkCopy {
+  TensorMapSpec map;
+  std::vector<int> dims;  ///< the tensor's dimensions as the map lists them, fastest first
+  int panels = 1;         ///< copies that fill a slot, one panel each
+  int64_t bytes = 0;      ///< of a slot
+};
+
 /// A function whose every tile has a register layout. Operations that need an operand in another
 /// layout than it has are preceded by `convert`.
 struct LaidOut {
@@ -25,6 +34,8 @@ struct LaidOut {
   std::unordered_map<const ir::Value*, Layout> layouts;       ///< of tiles in registers
   std::unordered_map<const ir::Value*, SharedLayout> shared;  ///< of rings, one slot
   std::unordered_map<const ir::Op*, CopyPlan> copies;
+  std::unordered_map<const ir::Op*, BulkCopy> bulk;  ///< those of `copies` made by tensor map: all
+                                                     ///< of a pipelined loop's or none
 };
 
 /// Chooses layouts. Dots come first: their accumulator gets dot_layout. Then, from the largest tile

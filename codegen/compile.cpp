@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
+#include <numeric>
+#include <optional>
 
 #include "tilewright/codegen/assign_layouts.h"
 #include "tilewright/codegen/header.h"
@@ -14,9 +16,11 @@
 #include "tilewright/codegen/plan_shared.h"
 #include "tilewright/codegen/print_cuda.h"
 #include "tilewright/codegen/print_kernel_ir.h"
+#include "tilewright/codegen/repitch.h"
 #include "tilewright/codegen/schedule.h"
 #include "tilewright/codegen/specialize.h"
 #include "tilewright/codegen/synchronize.h"
+#include "tilewright/codegen/tensor_map.h"
 #include "tilewright/ir/cse.h"
 #include "tilewright/ir/dce.h"
 #include "tilewright/ir/error.h"
@@ -74,6 +78,56 @@ std::vector<Buffer> buffers_of(const ir::Function& fn, const Kernel& kernel) {
   return buffers;
 }
 
+/// Maps are of tensors of `fn`, whose index `source` still is.
+void check_tensor_maps(const ir::Function& fn, const Kernel& kernel) {
+  for (const KernelParam& param : kernel.params) {
+    if (!param.map) continue;
+    const auto source = static_cast<size_t>(param.source);
+    const bool of_param = source < fn.params.size();
+    check_tensor_map(*param.map, of_param ? fn.params[source].name : param.name,
+                     of_param ? fn.params[source].spec.alignment : kMapAlignment);
+  }
+}
+
+/// Adds a lowered function's kernel to a plan. `sources` tells what each parameter of the function
+/// is: a parameter of the plan's function, or past those a workspace buffer. The kernel's own
+/// workspace comes behind what the plan has.
+void add_kernel(Plan& plan, const ir::Function& fn, const Lowered& lowered,
+                const std::vector<int>& sources) {
+  const Kernel& kernel = lowered.kernel;
+  check_tensor_maps(fn, kernel);
+  Step step;
+  step.kernel.symbol = kernel.name;
+  step.kernel.source = print_cuda(kernel, plan.target);
+  step.kernel.params = kernel.params;
+  const auto taken = std::ranges::count(plan.buffers, Buffer::Role::workspace, &Buffer::role);
+  for (KernelParam& param : step.kernel.params) {
+    const auto source = static_cast<size_t>(param.source);
+    param.source =
+        source < sources.size() ? sources[source] : param.source + static_cast<int>(taken);
+  }
+  step.kernel.grid = kernel.grid;
+  step.kernel.threads = kernel.threads;
+  step.kernel.shared_bytes = kernel.shared_bytes;
+  step.kernel.accesses = lowered.accesses;
+  plan.steps.push_back(std::move(step));
+  plan.tile_ir += ir::print(lowered.laid_out.fn);
+  plan.kernel_ir += print_kernel_ir(kernel);
+}
+
+/// Adds the kernels that make padded copies, and their memory; `sources` learns of the copies.
+void add_copies(Plan& plan, const Repitched& repitched, std::vector<int>& sources) {
+  const int params = static_cast<int>(sources.size());
+  for (size_t i = 0; i < repitched.copies.size(); ++i) {
+    const PaddingCopy& copy = repitched.copies[i];
+    const int workspace = params + static_cast<int>(i);
+    const Lowered lowered = lower_to_kernel_ir(copy.fn, copy.config, plan.target);
+    add_kernel(plan, copy.fn, lowered, {copy.param, workspace});
+    plan.buffers.push_back({Buffer::Role::workspace, copy.fn.params[1].name, integer(copy.bytes)});
+    sources[static_cast<size_t>(copy.param)] = workspace;
+  }
+}
+
 }  // namespace
 
 std::vector<bool> written_params(const ir::Function& fn, const LowerOptions& options) {
@@ -105,7 +159,8 @@ std::vector<TilePass> tile_passes(const Config& config, const std::vector<bool>&
 int64_t Plan::workspace_bytes(const std::function<int64_t(const std::string&)>& scalar) const {
   int64_t total = 0;
   for (const Buffer& buffer : buffers)
-    if (buffer.role == Buffer::Role::workspace) total += evaluate(*buffer.bytes, scalar);
+    if (buffer.role == Buffer::Role::workspace)
+      total += workspace_span(evaluate(*buffer.bytes, scalar));
   return total;
 }
 
@@ -149,24 +204,20 @@ Lowered lower_to_kernel_ir(const ir::Function& traced, const Config& config, con
 
 Plan lower(const ir::Function& traced, const Config& config, const Target& target,
            const LowerOptions& options) {
-  Lowered lowered = lower_to_kernel_ir(traced, config, target, options);
-  const Kernel& kernel = lowered.kernel;
+  check_config(config, traced, target);
+  std::optional<Repitched> repitched;
+  if (config.repitch) repitched = repitch(traced, written_params(traced, options));
+  const ir::Function& fn = repitched ? repitched->fn : traced;
+  const Lowered lowered = lower_to_kernel_ir(fn, config, target, options);
   Plan plan;
   plan.name = traced.name;
   plan.config = config;
   plan.target = target;
-  plan.buffers = buffers_of(traced, kernel);
-  plan.accesses = std::move(lowered.accesses);
-  plan.tile_ir = ir::print(lowered.laid_out.fn);
-  plan.kernel_ir = print_kernel_ir(kernel);
-  Step step;
-  step.kernel.symbol = kernel.name;
-  step.kernel.source = print_cuda(kernel, target);
-  step.kernel.params = kernel.params;
-  step.kernel.grid = kernel.grid;
-  step.kernel.threads = kernel.threads;
-  step.kernel.shared_bytes = kernel.shared_bytes;
-  plan.steps.push_back(std::move(step));
+  plan.buffers = buffers_of(traced, lowered.kernel);
+  std::vector<int> sources(traced.params.size());
+  std::iota(sources.begin(), sources.end(), 0);
+  if (repitched) add_copies(plan, *repitched, sources);
+  add_kernel(plan, fn, lowered, sources);
   return plan;
 }
 

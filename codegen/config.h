@@ -32,6 +32,9 @@ struct Config {
   bool persistent = false;
   int cluster = 1;
   int split_k = 1;
+  /// Operands of products whose rows are no whole 16 bytes are copied to workspace first, with rows
+  /// that are.
+  bool repitch = false;
 
   friend bool operator==(const Config&, const Config&) = default;
 };

@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <bit>
 #include <optional>
+#include <span>
 #include <tuple>
 
 #include "tilewright/codegen/config.h"
 #include "tilewright/codegen/config_needs.h"
+#include "tilewright/codegen/matrix_unit.h"
 #include "tilewright/ir/builder.h"
 
 namespace tilewright {
@@ -162,10 +164,10 @@ class Draft {
 
   bool free(size_t axis) const { return !kernel_.fn.axes[axis].pinned; }
   int64_t block(size_t axis) const { return blocks_[axis]; }
-  /// Gives a free axis at most `size`, less when the axis is short.
-  void set_block(size_t axis, int64_t size) {
+  /// Gives a free axis at most `size`, less when the axis is short, but not less than `least`.
+  void set_block(size_t axis, int64_t size, int64_t least = 1) {
     if (free(axis))
-      blocks_[axis] = std::max<int64_t>(1, std::min(size, ceil_pow2(kernel_.axes[axis].size)));
+      blocks_[axis] = std::max(least, std::min(size, ceil_pow2(kernel_.axes[axis].size)));
   }
   /// At most `most`, and of those sizes the largest with which the last tile wastes at most a
   /// quarter of the work; where there is none, the largest that wastes least.
@@ -218,7 +220,7 @@ class Draft {
   bool fits() {
     const codegen::ConfigNeeds needs = codegen::estimate_needs(finish(), kernel_.fn, target_);
     return needs.registers <= codegen::registers_available(config_) &&
-           needs.shared_bytes <= target_.shared_bytes;
+           needs.shared_bytes + needs.exchange_bytes <= target_.shared_bytes;
   }
 
   /// The free axis with the largest block above 1, among those of the grid if `grid_only`.
@@ -264,57 +266,88 @@ class Draft {
 struct DotTile {
   int64_t rows, columns;
   int warps;
+  int inner_bytes = 64;  ///< of a row of operands, per step: accesses of 16
+  int resident = 1;      ///< blocks that are to fit a multiprocessor
 };
 
 // Largest first: the larger, the fewer bytes per multiplication. A smaller one is better when the
 // grid would otherwise leave multiprocessors idle.
-constexpr DotTile kDotTiles[] = {
+constexpr DotTile kFmaTiles[] = {
     {128, 128, 8}, {128, 64, 4}, {64, 64, 4}, {64, 32, 4}, {32, 32, 4}};
+// With mma a warp should have 64 by 64, or shared memory is read more than it can be. Two blocks of
+// four warps take turns at barriers; where they do not fit, eight warps of one block.
+constexpr DotTile kMmaTiles[] = {{128, 256, 8, 128},  {128, 128, 4, 64, 2}, {128, 128, 8, 64},
+                                 {128, 64, 4, 64, 2}, {64, 64, 4, 128, 2},  {64, 32, 4, 128, 2},
+                                 {32, 32, 4, 128, 2}};
+
+/// mma where it takes a dot of the kernel.
+MatrixUnit choose_unit(const Analysis& kernel, const Target& target) {
+  const bool taken = std::any_of(kernel.dots.begin(), kernel.dots.end(), [&](const Op* dot) {
+    return codegen::find_instruction(MatrixUnit::mma, *dot, target) != nullptr;
+  });
+  return taken ? MatrixUnit::mma : MatrixUnit::fma;
+}
 
 void set_dot_blocks(const Analysis& kernel, const DotTile& tile, Draft& draft) {
+  const bool mma = draft.config().matrix == MatrixUnit::mma;
   int bytes = 1;
   for (const Op* dot : kernel.dots) bytes = std::max(bytes, size_of(dot->operand(0)->type.dtype));
-  const int64_t inner = 64 / bytes;  // 64 bytes of a row: four accesses of 16
+  const int64_t inner = tile.inner_bytes / bytes;
+  const int64_t least = mma ? 32 / bytes : 1;  // an instruction's depth
   for (size_t i = 0; i < kernel.axes.size(); ++i) {
     const AxisUse& axis = kernel.axes[i];
     if (axis.inner && !axis.grid)
-      draft.set_block(i, axis.rows || axis.columns ? std::max<int64_t>(32, inner) : inner);
+      draft.set_block(i, axis.rows || axis.columns ? std::max<int64_t>(32, inner) : inner, least);
     else if (axis.rows)
       draft.set_block(i, tile.rows);
     else if (axis.columns)
       draft.set_block(i, tile.columns);
     else if (axis.inner)
-      draft.set_block(i, inner);
+      draft.set_block(i, inner, least);
     else
       draft.set_block(i, axis.in_tiles && !axis.grid ? 32 : 1);
   }
+  // Warps without pieces of their own still copy.
   const int64_t warps = floor_pow2(std::max<int64_t>(1, draft.largest_accumulator() / 32));
-  draft.config().warps = static_cast<int>(std::min<int64_t>(tile.warps, warps));
+  draft.config().warps = mma ? tile.warps : static_cast<int>(std::min<int64_t>(tile.warps, warps));
 }
 
-/// As many stages, up to 4, as the longest loop around a dot can use and shared memory holds, with
-/// room for padding; more than 2 only while two blocks fit a multiprocessor.
-void set_stages(const Analysis& kernel, const Target& target, Draft& draft) {
+/// As many stages, up to 4, as the longest loop around a dot can use and shared memory holds.
+/// Returns how many it can use.
+int64_t set_stages(const Analysis& kernel, const Target& target, const DotTile& tile,
+                   Draft& draft) {
   int64_t steps = 1;
   for (size_t i = 0; i < kernel.axes.size(); ++i)
     if (!kernel.axes[i].grid && kernel.axes[i].inner)
       steps = std::max(steps, ceil_div(kernel.axes[i].size, draft.block(i)));
   int& stages = draft.config().stages;
-  const int most = draft.config().copy == CopyKind::cp_async ? 4 : 2;
-  for (stages = static_cast<int>(std::min<int64_t>(most, steps)); stages > 1; --stages) {
-    const int64_t bytes = codegen::estimate_needs(draft.finish(), kernel.fn, target).shared_bytes;
+  const int64_t most = std::min<int64_t>(steps, draft.config().copy == CopyKind::cp_async ? 4 : 2);
+  for (stages = static_cast<int>(most); stages > 1; --stages) {
+    const codegen::ConfigNeeds needs = codegen::estimate_needs(draft.finish(), kernel.fn, target);
+    if (draft.config().matrix == MatrixUnit::mma) {
+      if (needs.shared_bytes + needs.exchange_bytes <= target.shared_bytes / tile.resident) break;
+      continue;
+    }
+    // With room for padding; more than 2 only while two blocks fit a multiprocessor.
     const int64_t room = stages > 2 ? target.shared_bytes / 2 : target.shared_bytes;
-    if (bytes + bytes / 4 <= room) break;
+    if (needs.shared_bytes + needs.shared_bytes / 4 <= room) break;
   }
+  return most;
 }
 
 Config dot_config(const Analysis& kernel, const Target& target) {
+  const MatrixUnit unit = choose_unit(kernel, target);
+  const std::span<const DotTile> tiles =
+      unit == MatrixUnit::mma ? std::span<const DotTile>(kMmaTiles) : kFmaTiles;
   std::optional<Draft> best;
-  for (const DotTile& tile : kDotTiles) {
+  for (const DotTile& tile : tiles) {
     best.emplace(kernel, target);
+    best->config().matrix = unit;
     set_dot_blocks(kernel, tile, *best);
-    if (best->grid() < target.multiprocessors && &tile != std::end(kDotTiles) - 1) continue;
-    set_stages(kernel, target, *best);
+    if (best->grid() < target.multiprocessors && &tile != &tiles.back()) continue;
+    const int64_t usable = set_stages(kernel, target, tile, *best);
+    // Copies must be under way while a matrix unit works.
+    if (unit == MatrixUnit::mma && best->config().stages < std::min<int64_t>(3, usable)) continue;
     if (best->fits()) break;
   }
   best->make_fit();

@@ -23,6 +23,7 @@ void for_each_field(const Visit& visit) {
   visit("persistent", &Config::persistent);
   visit("cluster", &Config::cluster);
   visit("split_k", &Config::split_k);
+  visit("repitch", &Config::repitch);
 }
 
 /// What a field that is a number or a list of numbers takes, in words.

@@ -96,8 +96,10 @@ struct Stmt {
   std::string type, name, op = "=";
   std::vector<int64_t> extents;
   bool is_const = true, zero = false, unroll = false;
-  bool uniform = false;  ///< loop, branch: all threads take it alike, so it may hold barriers
-  bool roles = false;    ///< branch: its sides are the roles of a block's warps
+  bool uniform = false;   ///< loop, branch: all threads take it alike, so it may hold barriers
+  bool roles = false;     ///< branch: its sides are the roles of a block's warps
+  bool programs = false;  ///< loop: iterations are programs of the grid, which share no tensor
+                          ///< elements that one of them writes
   ExprRef target, value, begin, limit, step;
   std::vector<std::string> params;  ///< lambda: "int ks"
   std::vector<Stmt> body, otherwise;
@@ -122,12 +124,12 @@ Stmt comment(std::string text);
 struct SharedBuffer {
   std::string name;
   DType dtype = DType::f32;
-  std::string type = {};         ///< of an element, where that is no dtype: "tw::Barrier"
-  int type_bytes = 0;            ///< its size
   std::vector<int64_t> extents;  ///< as declared: padding included
   int alignment = 16;            ///< bytes
   std::string comment = {};      ///< e.g. "[stage][row][k]"
   int64_t offset = -1;           ///< bytes from the start; set by plan_shared
+  std::string type = {};         ///< of an element, where that is no dtype: "tw::Barrier"
+  int type_bytes = 0;            ///< its size
   int element_bytes() const;
   int64_t bytes() const;
 };
@@ -167,6 +169,8 @@ struct Kernel {
   ExprRef grid;  ///< number of blocks, an expression of scalar parameters
   int threads = 128;
   int blocks_per_sm = 1;
+  /// Says so even when it is 1: the compiler then spills nothing to leave room for more.
+  bool exact_blocks_per_sm = false;
   int cluster = 1;  ///< blocks that run together and reach each other's shared memory
   int64_t shared_bytes = 0;
   /// Threads, counted from 0, that compute, when others only copy; 0: all of them.

@@ -1,16 +1,14 @@
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
+#include "tilewright/codegen/bulk_copy.h"
 #include "tilewright/codegen/function_exprs.h"
-#include "tilewright/codegen/host_size.h"
 #include "tilewright/codegen/lowering.h"
 #include "tilewright/codegen/pipeline.h"
 #include "tilewright/codegen/prelude.h"
 #include "tilewright/ir/error.h"
 
 namespace tilewright::codegen {
-namespace {
 
 using ir::AttrKey;
 using ir::Op;
@@ -21,6 +19,8 @@ std::string axis_name(const Lowering& lowering, int64_t axis) {
   const std::string& name = lowering.fn.axes.at(axis).name;
   return name.empty() ? fmt::format("tile_{}", axis) : name;
 }
+
+namespace {
 
 /// Copies `from` into the array or variable of a carried value.
 void assign_carried(Lowering& lowering, const Value* carried, const Value* from) {
@@ -35,20 +35,12 @@ void assign_carried(Lowering& lowering, const Value* carried, const Value* from)
   if (auto held = lowering.arrays.find(from);
       held != lowering.arrays.end() && held->second == array)
     return;
+  settle(lowering);
   const Layout& layout = lowering.layout(carried);
   for_registers(lowering, layout, -1, 1, [&](const RegIndex& index) {
     lowering.emit(
         assign(register_element(array, layout, index), element_value(lowering, from, index)));
   });
-}
-
-bool is_zero_fill(Lowering& lowering, const Value* value) {
-  if (value->def == nullptr || value->def->kind != OpKind::broadcast) return false;
-  const Value* x = value->def->operand(0);
-  if (x->def == nullptr || x->def->kind != OpKind::constant) return false;
-  const ExprRef scalar = scalar_value(lowering, x);
-  return is_integer(scalar, 0) ||
-         (scalar->kind == Expr::Kind::real && scalar->number == 0 && !std::signbit(scalar->number));
 }
 
 /// A copy of a tile's array, taken before it is overwritten.
@@ -66,71 +58,16 @@ std::string save_array(Lowering& lowering, const Value* value) {
   return saved;
 }
 
-/// How many tiles lie between two positions, for the host.
-ExprRef tiles_between(const ExprRef& begin, const ExprRef& limit, int64_t block) {
-  const ExprRef extent = limit - begin;
-  if (extent->kind == Expr::Kind::integer)
-    return integer(extent->value <= 0 ? 0 : (extent->value + block - 1) / block);
-  return call("max", {(extent + integer(block - 1)) / integer(block), integer(0)});
-}
-
-/// The grid: blockIdx.x becomes a tile along every axis.
-void lower_grid(Lowering& lowering, const Op& op) {
-  const ir::LoopView loop(op);
-  const auto& axes = op.integers(AttrKey::axes);
-  const int n = static_cast<int>(axes.size());
-  std::vector<ExprRef> counts, ids(n);
-  ExprRef grid = integer(1);
-  for (int i = 0; i < n; ++i) {
-    const int64_t block = lowering.fn.axes[axes[i]].block;
-    counts.push_back(tile_count(lowering, loop.begins[i], loop.limits[i], block));
-    grid = grid * tiles_between(host_size(lowering, loop.begins[i]),
-                                host_size(lowering, loop.limits[i]), block);
-  }
-  lowering.kernel.grid = grid;
-  std::vector<int64_t> walk(n);
-  std::iota(walk.begin(), walk.end(), 0);
-  if (op.has(AttrKey::dims)) walk = op.integers(AttrKey::dims);
-  lowering.at_source(op);
-  const int64_t group = op.integer_or(AttrKey::group, 1);
-  if (group > 1 && n == 2 && !is_integer(counts[0], 1) && !is_integer(counts[1], 1)) {
-    const std::string tile = lowering.names.unique("block_tile");
-    lowering.emit(declare("tw::TileId", tile,
-                          call("tw::grouped_tile", {name("blockIdx.x"), counts[walk[0]],
-                                                    counts[walk[1]], integer(group)})));
-    ids[walk[0]] = name(tile + ".row");
-    ids[walk[1]] = name(tile + ".col");
-  } else {
-    ExprRef rest = cast("int", name("blockIdx.x"));
-    if (n == 1 || std::count_if(counts.begin(), counts.end(),
-                                [](const ExprRef& c) { return !is_integer(c, 1); }) <= 1)
-      rest = name("blockIdx.x");
-    for (int i = n - 1; i >= 0; --i) {
-      const ExprRef& count = counts[walk[i]];
-      const bool last = std::all_of(walk.begin(), walk.begin() + i,
-                                    [&](int64_t w) { return is_integer(counts[w], 1); });
-      ids[walk[i]] = is_integer(count, 1) ? integer(0) : last ? rest : rest % count;
-      if (!is_integer(count, 1)) rest = rest / count;
-    }
-  }
-  for (int i = 0; i < n; ++i) {
-    const Value* slice = loop.slices[i];
-    const int64_t block = lowering.fn.axes[axes[i]].block;
-    const std::string position = lowering.names.unique(axis_name(lowering, axes[i]));
-    const std::string type = position_type(lowering, loop.limits[i], block);
-    ExprRef id = ids[i];
-    if (type != "int") id = cast(type, id);
-    lowering.emit(
-        declare(type, position, scalar_value(lowering, loop.begins[i]) + id * integer(block)));
-    lowering.scalars[slice] = name(position);
-    lowering.limits[slice] = scalar_value(lowering, loop.limits[i]);
-    // The tile's number may take part in signed arithmetic, blockIdx.x is unsigned.
-    lowering.ids[slice] = same(ids[i], name("blockIdx.x")) ? cast("int", ids[i]) : ids[i];
-  }
-  lower_region(lowering, *loop.body);
-}
-
 }  // namespace
+
+bool is_zero_fill(Lowering& lowering, const Value* value) {
+  if (value->def == nullptr || value->def->kind != OpKind::broadcast) return false;
+  const Value* x = value->def->operand(0);
+  if (x->def == nullptr || x->def->kind != OpKind::constant) return false;
+  const ExprRef scalar = scalar_value(lowering, x);
+  return is_integer(scalar, 0) ||
+         (scalar->kind == Expr::Kind::real && scalar->number == 0 && !std::signbit(scalar->number));
+}
 
 void declare_carried(Lowering& lowering, const std::vector<const Value*>& carried,
                      const std::vector<const Value*>& inits) {
@@ -140,7 +77,7 @@ void declare_carried(Lowering& lowering, const std::vector<const Value*>& carrie
       if (inits[i]->def != nullptr) lowering.at_source(*inits[i]->def);
       if (carried[i]->name.empty())
         const_cast<Value*>(carried[i])->name = name_of(inits[i], "carried");
-      declare_tile(lowering, carried[i], zero);
+      declare_tile(lowering, carried[i], zero && !lowering.overwritten.contains(carried[i]));
       if (!zero) assign_carried(lowering, carried[i], inits[i]);
     } else {
       const std::string variable = lowering.names.unique(name_of(carried[i], "carried"));
@@ -196,7 +133,8 @@ void bind_results(Lowering& lowering, const Op& op, const std::vector<const Valu
 
 ExprRef tile_count(Lowering& lowering, const Value* begin, const Value* limit, int64_t block) {
   const ExprRef extent = scalar_value(lowering, limit) - scalar_value(lowering, begin);
-  if (extent->kind == Expr::Kind::integer) return tiles_between(integer(0), extent, block);
+  if (extent->kind == Expr::Kind::integer)
+    return integer(extent->value <= 0 ? 0 : (extent->value + block - 1) / block);
   return index_extremum(lowering, "max", (extent + integer(block - 1)) / integer(block),
                         integer(0));
 }
@@ -212,15 +150,29 @@ void lower_loop(Lowering& lowering, const Op& op) {
     lower_grid(lowering, op);
     return;
   }
+  if (is_bulk_loop(lowering.in, op)) {
+    lower_bulk_loop(lowering, op);
+    return;
+  }
   if (op.has(AttrKey::ahead) && !op.regions[1]->ops.empty()) {
     lower_pipelined_loop(lowering, op);
     return;
   }
   const ir::LoopView view(op);
+  declare_carried(lowering, view.carried, view.inits);
+  lower_plain_loop(lowering, op, [&] {
+    lower_region(lowering, *view.body);
+    settle(lowering);
+    yield_carried(lowering, view.carried, view.body->yields());
+  });
+  bind_results(lowering, op, view.carried);
+}
+
+void lower_plain_loop(Lowering& lowering, const Op& op, const std::function<void()>& emit_body) {
+  const ir::LoopView view(op);
   internal_check(view.slices.size() == 1, "a sequential loop over several axes was lowered");
   const int64_t axis = op.integers(AttrKey::axes).at(0);
   const int64_t block = lowering.fn.axes[axis].block;
-  declare_carried(lowering, view.carried, view.inits);
   lowering.at_source(op);
   const Value* slice = view.slices[0];
   const std::string position = lowering.names.unique(axis_name(lowering, axis));
@@ -231,15 +183,11 @@ void lower_loop(Lowering& lowering, const Op& op) {
   lowering.scalars[slice] = name(position);
   lowering.limits[slice] = limit;
   lowering.ids[slice] = (name(position) - begin) / integer(block);
-  std::vector<Stmt> body = lowering.collect([&] {
-    lower_region(lowering, *view.body);
-    yield_carried(lowering, view.carried, view.body->yields());
-  });
+  std::vector<Stmt> body = lowering.collect(emit_body);
   Stmt stmt = loop(position, begin, limit, integer(block), false, std::move(body));
   stmt.type = type;
   stmt.uniform = true;
   lowering.emit(std::move(stmt));
-  bind_results(lowering, op, view.carried);
 }
 
 void lower_if(Lowering& lowering, const Op& op) {

@@ -93,24 +93,6 @@ ExprRef fragment_element(const Fragment& fragment, const ExprRef& reg, const Exp
   return cast_expr(value, dtype, fragment.used);
 }
 
-/// The accumulator's array, holding the third operand's value.
-std::string prepare_accumulator(Lowering& lowering, const Op& op, const Layout& layout) {
-  const Value* result = op.result();
-  const Value* acc = op.operand(2);
-  const auto home = lowering.homes.find(result);
-  if (home != lowering.homes.end() && home->second == acc) return declare_tile(lowering, result);
-  const bool zero = acc->def != nullptr && acc->def->kind == ir::OpKind::broadcast &&
-                    is_integer(scalar_value(lowering, acc->def->operand(0)), 0);
-  const std::string array = declare_tile(lowering, result);
-  lowering.arrays.erase(result);
-  for_registers(lowering, layout, -1, 1, [&](const RegIndex& index) {
-    const ExprRef from =
-        zero ? constant_expr(int64_t{0}, result->type.dtype) : element_value(lowering, acc, index);
-    lowering.emit(assign(register_element(array, layout, index), from));
-  });
-  return lowering.arrays[result] = array;
-}
-
 }  // namespace
 
 void lower_dot_fma(Lowering& lowering, const Op& op) {

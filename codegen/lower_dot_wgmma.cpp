@@ -1,10 +1,111 @@
 #include "tilewright/codegen/lowering.h"
+#include "tilewright/codegen/matrix_operand.h"
+#include "tilewright/codegen/matrix_unit.h"
+#include "tilewright/codegen/stage_layouts.h"
 #include "tilewright/ir/error.h"
 
 namespace tilewright::codegen {
+namespace {
 
-void lower_dot_wgmma(Lowering&, const ir::Op&) {
-  throw InternalError("the wgmma unit is not lowered");
+using ir::Op;
+using ir::Value;
+
+/// How warpgroups share the accumulator: each computes `pieces` times 64 rows by n columns.
+struct Split {
+  int rows_groups = 1;  // warpgroups side by side along the rows
+  int groups = 1;       // all of them
+  int pieces = 1;
+  int64_t n = 8;
+};
+
+Split split_of(const Layout& layout) {
+  Split split;
+  split.pieces = layout.registers(0) / 2;
+  split.n = int64_t{4} * layout.registers(1);
+  split.groups = layout.size(Holder::warp) / 4;
+  for (const Digit& digit : layout.digits)
+    if (digit.holder == Holder::warp && digit.axis == 0 && digit.stride >= 64)
+      split.rows_groups = digit.radix;
+  return split;
+}
+
+/// The number of this thread's warpgroup, declared once.
+ExprRef warpgroup(Lowering& lowering) {
+  if (lowering.config.warps == 4) return integer(0);
+  std::string& variable = lowering.thread_offsets["warpgroup"];
+  if (variable.empty()) {
+    variable = lowering.names.unique("warpgroup");
+    lowering.prologue.push_back(declare("int", variable, name("threadIdx.x") / integer(128)));
+  }
+  return name(variable);
+}
+
+/// An operand whose rows (of a) or columns (of b) begin at `outer`, from depth `k` on.
+ExprRef operand_at(const Lowering& lowering, const Op& op, int operand, const ExprRef& outer,
+                   const ExprRef& k) {
+  const OperandView view = view_of(op.operand(operand));
+  const int k_axis = view.axis[operand == 0 ? 1 : 0];
+  const SharedLayout& layout = lowering.in.shared.at(view.ring);
+  const RingBuffer& buffer = lowering.rings.at(view.ring);
+  const int bytes = size_of(view.ring->type.dtype);
+  const bool k_major = layout.order.back() == k_axis;
+  // Rows begin at a multiple of eight, where the swizzle's pattern is zero.
+  const ExprRef& row = k_major ? outer : k;
+  ExprRef column = k_major ? k : outer;
+  std::vector<ExprRef> indices;
+  if (buffer.read_stage) indices.push_back(buffer.read_stage);
+  if (layout.has_panels()) {
+    indices.push_back(column / integer(layout.panel));
+    column = column % integer(layout.panel);
+  }
+  indices.push_back(row);
+  indices.push_back(column);
+  const int swizzle = swizzle_bytes(layout, bytes);
+  std::vector<ExprRef> args = {address(shared(buffer.name, std::move(indices)))};
+  if (!k_major) args.push_back(integer(layout.extents[layout.order.front()] * swizzle));
+  args.push_back(integer(8 * swizzle));
+  return call(fmt::format("tw::{}<{}>", k_major ? "k_major" : "mn_major", swizzle),
+              std::move(args));
+}
+
+}  // namespace
+
+void lower_dot_wgmma(Lowering& lowering, const Op& op) {
+  const Layout& layout = lowering.layout(op.result());
+  const MatrixInstruction& instruction = *find_instruction(MatrixUnit::wgmma, op, lowering.target);
+  const Split split = split_of(layout);
+  const int64_t depth = lowering.fn.extent(op.operand(0)->type.shape[1]);
+  lowering.at_source(op);
+  const std::string acc = prepare_accumulator(lowering, op, layout);
+  const ExprRef group = warpgroup(lowering);
+  const bool by_rows = split.rows_groups == split.groups;
+  const ExprRef group_row = by_rows ? group : group % integer(split.rows_groups);
+  const ExprRef group_col = by_rows ? integer(0) : group / integer(split.rows_groups);
+  const std::string function =
+      fmt::format("tw::wgmma_m64n{}k{}_{}", split.n, instruction.k, instruction.type);
+  const std::string& kk = lowering.vector_loop[3];
+  const bool overwrites = lowering.overwriting.contains(&op);
+  const std::vector<Stmt> body = lowering.collect([&] {
+    for_axis(lowering, 0, split.pieces, 1, [&](const ExprRef& piece) {
+      const ExprRef row = group_row * integer(int64_t{64} * split.pieces) + piece * integer(64);
+      const ExprRef to = split.pieces == 1
+                             ? name(acc)
+                             : call("tw::rows<2>", {address(element(acc, {piece * integer(2)}))});
+      ExprRef accumulate = integer(1);
+      if (overwrites)
+        accumulate = depth == instruction.k ? binary(">", lowering.step, integer(0))
+                                            : binary("||", binary(">", lowering.step, integer(0)),
+                                                     binary(">", name(kk), integer(0)));
+      lowering.emit(call_stmt(
+          call(function,
+               {to, operand_at(lowering, op, 0, row, name(kk)),
+                operand_at(lowering, op, 1, group_col * integer(split.n), name(kk)), accumulate})));
+    });
+  });
+  lowering.emit(call_stmt(call("tw::wgmma_fence", {})));
+  lowering.emit(loop(kk, integer(0), integer(depth), integer(instruction.k), true, body));
+  lowering.emit(call_stmt(call("tw::wgmma_commit", {})));
+  lowering.in_flight.push_back(op.result());
 }
 
 }  // namespace tilewright::codegen

@@ -2,6 +2,7 @@
 
 #include "tilewright/codegen/lowering.h"
 #include "tilewright/codegen/prelude.h"
+#include "tilewright/codegen/stage_layouts.h"
 #include "tilewright/ir/error.h"
 
 namespace tilewright::codegen {
@@ -97,6 +98,14 @@ void declare_params(Lowering& lowering, const std::vector<bool>& written,
   }
 }
 
+/// The rings whose slots are operands of warpgroups' products.
+void note_wgmma_reads(Lowering& lowering) {
+  ir::for_each_op(lowering.fn.body(), [&](const Op& op) {
+    if (!is_asynchronous(lowering, op)) return;
+    for (int i = 0; i < 2; ++i) lowering.read_by_wgmma.insert(view_of(op.operand(i)).ring);
+  });
+}
+
 }  // namespace
 
 Lowering::Lowering(const LaidOut& laid_out, const Config& chosen, const Target& architecture)
@@ -135,9 +144,13 @@ const Layout& Lowering::layout(const Value* tile) const {
   return found->second;
 }
 
-void lower_op(Lowering& lowering, const Op& op) { rule_for(op.kind)(lowering, op); }
+void lower_op(Lowering& lowering, const Op& op) {
+  settle_before(lowering, op);
+  rule_for(op.kind)(lowering, op);
+}
 
 void lower_region(Lowering& lowering, const ir::Region& region) {
+  if (lowering.role == Role::producer) return lower_producer_region(lowering, region);
   for (const Op* op : region.ops) lower_op(lowering, *op);
 }
 
@@ -146,10 +159,14 @@ LoweredKernel lower_to_kernel(const LaidOut& laid_out, const Config& config, con
   Lowering lowering(laid_out, config, target);
   lowering.kernel.threads = lowering.threads();
   lowering.kernel.blocks_per_sm = config.blocks_per_sm;
+  lowering.kernel.exact_blocks_per_sm = config.matrix != MatrixUnit::fma;
   lowering.kernel.grid = integer(1);
   declare_params(lowering, written, options);
   analyze_values(lowering);
-  std::vector<Stmt> body = lowering.collect([&] { lower_region(lowering, lowering.fn.body()); });
+  note_wgmma_reads(lowering);
+  std::vector<Stmt> body =
+      laid_out.bulk.empty() ? lowering.collect([&] { lower_region(lowering, lowering.fn.body()); })
+                            : lower_roles(lowering);
   lowering.kernel.body = std::move(lowering.prologue);
   lowering.kernel.body.insert(lowering.kernel.body.end(), std::make_move_iterator(body.begin()),
                               std::make_move_iterator(body.end()));

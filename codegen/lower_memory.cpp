@@ -135,14 +135,6 @@ ExprRef tensor_element(Lowering& lowering, const Op& op, const AccessFacts& fact
                 global_offset(lowering, op, facts, at));
 }
 
-int access_vector(const AccessFacts& facts, const Layout& layout) {
-  if (facts.contiguous_axis < 0) return 1;
-  int vector = 1;
-  const int run = layout.vector(facts.contiguous_axis);
-  while (vector * 2 <= facts.whole_vector && run % (vector * 2) == 0) vector *= 2;
-  return vector;
-}
-
 bool run_is_contiguous(const Layout& layout, int axis) {
   for (int later = axis + 1; later < layout.rank; ++later)
     if (layout.registers(later) > 1) return false;

@@ -3,6 +3,7 @@
 
 #include "tilewright/codegen/function_exprs.h"
 #include "tilewright/codegen/lowering.h"
+#include "tilewright/codegen/matrix_operand.h"
 #include "tilewright/codegen/prelude.h"
 #include "tilewright/codegen/stage_layouts.h"
 #include "tilewright/ir/error.h"
@@ -47,17 +48,17 @@ void for_copied(Lowering& lowering, const Op& op, const CopyPlan& plan,
   });
 }
 
-ExprRef slot_element(Lowering& lowering, const Op& op, const std::vector<ExprRef>& at) {
+ExprRef slot_element(Lowering& lowering, const Op& op, const std::vector<ExprRef>& at, int vector) {
   const Value* ring = ring_of(op);
   const RingBuffer& buffer = lowering.rings.at(ring);
-  return shared_element(buffer.name, lowering.in.shared.at(ring), buffer.fill_stage, at);
+  return shared_element(buffer.name, lowering.in.shared.at(ring), buffer.fill_stage, at, vector);
 }
 
 void async_copy(Lowering& lowering, const Op& op, const CopyPlan& plan) {
   const AccessFacts& facts = plan.facts;
   const std::string helper = fmt::format("tw::copy_async<{}>", plan.vector);
   for_copied(lowering, op, plan, [&](const RegIndex&, const std::vector<ExprRef>& at) {
-    std::vector<ExprRef> args = {address(slot_element(lowering, op, at)),
+    std::vector<ExprRef> args = {address(slot_element(lowering, op, at, plan.vector)),
                                  address(tensor_element(lowering, op, facts, at))};
     if (ExprRef valid = valid_elements(lowering, op, plan, at)) args.push_back(valid);
     lowering.emit(call_stmt(call(helper, std::move(args))));
@@ -71,7 +72,7 @@ void write_shared(Lowering& lowering, const Value* value, const Layout& layout,
   const auto extents = lowering.extents(value);
   auto write = [&](const RegIndex& index) {
     const auto at = coordinates(lowering, layout, value->type.shape, index, axis, vector);
-    const ExprRef to = shared_element(buffer, shared_layout, stage, at);
+    const ExprRef to = shared_element(buffer, shared_layout, stage, at, vector);
     const ExprRef from = element_value(lowering, value, index);
     lowering.emit_if(overhang_guard(layout, extents, at), [&] {
       lowering.emit(vector == 1 ? assign(to, from)
@@ -127,14 +128,15 @@ ExprRef copy_register(const RegisterCopy& copy, const CopyPlan& plan, const RegI
 
 }  // namespace
 
-std::vector<std::string> ring_names(const Lowering& lowering, const Op& op) {
+std::vector<std::string> ring_names(const Lowering& lowering,
+                                    const std::vector<const Value*>& rings) {
   std::vector<std::string> names;
-  for (const Value* ring : op.operands) names.push_back(lowering.rings.at(ring).name);
+  for (const Value* ring : rings) names.push_back(lowering.rings.at(ring).name);
   return names;
 }
 
 ExprRef shared_element(const std::string& buffer, const SharedLayout& layout, const ExprRef& stage,
-                       const std::vector<ExprRef>& at) {
+                       const std::vector<ExprRef>& at, int multiple) {
   std::vector<ExprRef> indices;
   if (stage) indices.push_back(stage);
   ExprRef row = integer(0);  // counted through all slower axes
@@ -144,10 +146,15 @@ ExprRef shared_element(const std::string& buffer, const SharedLayout& layout, co
     indices.push_back(at[axis]);
   }
   ExprRef column = at[layout.order.back()];
+  if (layout.has_panels()) {
+    indices.insert(indices.begin() + (stage ? 1 : 0), column / integer(layout.panel));
+    column = column % integer(layout.panel);
+  }
   if (layout.swizzle_unit > 0) {
     const ExprRef unit = integer(layout.swizzle_unit);
     const ExprRef pattern = row / integer(layout.swizzle_rows) % integer(layout.swizzle_period);
-    column = binary("^", column / unit, pattern) * unit + column % unit;
+    const ExprRef rest = multiple % layout.swizzle_unit == 0 ? integer(0) : column % unit;
+    column = binary("^", column / unit, pattern) * unit + rest;
   }
   indices.push_back(column);
   return shared(buffer, std::move(indices));
@@ -158,6 +165,8 @@ std::string declare_shared(Lowering& lowering, const std::string& hint, DType dt
   SharedBuffer buffer;
   buffer.name = lowering.names.unique(hint);
   buffer.dtype = dtype;
+  if (layout.swizzle_unit > 0 && layout.panel > 0)
+    buffer.alignment = swizzle_alignment(layout, size_of(dtype));
   if (stages > 1) buffer.extents.push_back(stages);
   // C++ has no arrays without elements.
   for (int64_t extent : layout.declared()) buffer.extents.push_back(std::max<int64_t>(1, extent));
@@ -168,6 +177,7 @@ std::string declare_shared(Lowering& lowering, const std::string& hint, DType dt
 
 void lower_ring(Lowering& lowering, const Op& op) {
   const Value* ring = op.result();
+  if (lowering.rings.contains(ring)) return;  // declared before the roles part
   const SharedLayout& layout = lowering.in.shared.at(ring);
   RingBuffer buffer;
   buffer.stages = static_cast<int>(op.integer(AttrKey::stages));
@@ -177,6 +187,7 @@ void lower_ring(Lowering& lowering, const Op& op) {
   if (layout.padding > 0)
     comment += fmt::format(", {} of {} used: rows start in different banks",
                            layout.declared().back() - layout.padding, layout.declared().back());
+  if (layout.has_panels()) comment.insert(buffer.stages > 1 ? 7 : 0, "[panel]");
   if (layout.swizzle_unit > 0) comment += ", swizzled";
   const std::string role = buffer.stages > 1 ? "_ring" : "_tile";
   buffer.name = declare_shared(lowering, name_of(ring, "staged") + role, ring->type.dtype,
@@ -244,7 +255,7 @@ void store_copy_from_registers(Lowering& lowering, const RegisterCopy& copy) {
   const CopyPlan& plan = lowering.in.copies.at(&op);
   for_copied(lowering, op, plan, [&](const RegIndex& index, const std::vector<ExprRef>& at) {
     const ExprRef from = copy_register(copy, plan, index);
-    const ExprRef to = slot_element(lowering, op, at);
+    const ExprRef to = slot_element(lowering, op, at, plan.vector);
     if (plan.vector == 1)
       lowering.emit(assign(to, from));
     else
@@ -265,6 +276,25 @@ void lower_stage(Lowering& lowering, const Op& op) {
                vector > 1 ? fast : -1, vector);
 }
 
+/// The operands of a ring operation that bulk copies do not fill.
+std::vector<const Value*> other_rings(const Lowering& lowering, const Op& op) {
+  std::vector<const Value*> rings;
+  for (const Value* ring : op.operands)
+    if (lowering.rings.at(ring).bulk_loop == nullptr) rings.push_back(ring);
+  return rings;
+}
+
+/// The loops whose bulk copies fill operands of a ring operation, each once.
+std::vector<const Op*> bulk_loops(const Lowering& lowering, const Op& op) {
+  std::vector<const Op*> loops;
+  for (const Value* ring : op.operands) {
+    const Op* loop = lowering.rings.at(ring).bulk_loop;
+    if (loop != nullptr && std::find(loops.begin(), loops.end(), loop) == loops.end())
+      loops.push_back(loop);
+  }
+  return loops;
+}
+
 void lower_commit(Lowering& lowering, const Op& op) {
   const bool async = std::any_of(op.operands.begin(), op.operands.end(),
                                  [&](const Value* ring) { return lowering.rings.at(ring).async; });
@@ -272,15 +302,23 @@ void lower_commit(Lowering& lowering, const Op& op) {
 }
 
 void lower_wait(Lowering& lowering, const Op& op) {
-  const bool async = std::any_of(op.operands.begin(), op.operands.end(),
+  for (const Op* loop : bulk_loops(lowering, op)) lower_bulk_wait(lowering, lowering.bulk.at(loop));
+  const std::vector<const Value*> rings = other_rings(lowering, op);
+  if (rings.empty()) return;
+  const bool async = std::any_of(rings.begin(), rings.end(),
                                  [&](const Value* ring) { return lowering.rings.at(ring).async; });
   if (async)
     lowering.emit(
         call_stmt(call(fmt::format("tw::copy_async_wait<{}>", op.integer(AttrKey::pending)), {})));
-  lowering.emit(order("wait", ring_names(lowering, op)));
-  const bool of_pipeline =
-      std::any_of(op.operands.begin(), op.operands.end(),
-                  [&](const Value* ring) { return lowering.rings.at(ring).stages > 1; });
+  // Products of warpgroups read shared memory by another path than the threads that wrote it.
+  const bool read_by_wgmma = std::any_of(rings.begin(), rings.end(), [&](const Value* ring) {
+    return lowering.read_by_wgmma.contains(ring);
+  });
+  if (read_by_wgmma) lowering.emit(call_stmt(call("tw::fence_async_shared", {})));
+  lowering.emit(order("wait", ring_names(lowering, rings)));
+  const bool of_pipeline = std::any_of(rings.begin(), rings.end(), [&](const Value* ring) {
+    return lowering.rings.at(ring).stages > 1;
+  });
   if (of_pipeline && lowering.on_wait) {
     auto continuation = std::move(lowering.on_wait);
     lowering.on_wait = nullptr;
@@ -289,14 +327,20 @@ void lower_wait(Lowering& lowering, const Op& op) {
 }
 
 void lower_acquire(Lowering& lowering, const Op& op) {
-  lowering.emit(order("acquire", ring_names(lowering, op)));
+  const std::vector<const Value*> rings = other_rings(lowering, op);
+  if (!rings.empty()) lowering.emit(order("acquire", ring_names(lowering, rings)));
 }
 
 void lower_release(Lowering& lowering, const Op& op) {
-  lowering.emit(order("release", ring_names(lowering, op)));
-  const bool of_pipeline =
-      std::any_of(op.operands.begin(), op.operands.end(),
-                  [&](const Value* ring) { return lowering.rings.at(ring).stages > 1; });
+  for (const Op* loop : bulk_loops(lowering, op))
+    lower_bulk_release(lowering, lowering.bulk.at(loop));
+  const std::vector<const Value*> rings = other_rings(lowering, op);
+  if (rings.empty()) return;
+  settle(lowering);
+  lowering.emit(order("release", ring_names(lowering, rings)));
+  const bool of_pipeline = std::any_of(rings.begin(), rings.end(), [&](const Value* ring) {
+    return lowering.rings.at(ring).stages > 1;
+  });
   if (of_pipeline && lowering.on_release) {
     auto continuation = std::move(lowering.on_release);
     lowering.on_release = nullptr;
@@ -328,7 +372,7 @@ void lower_convert(Lowering& lowering, const Op& op) {
   for_registers(lowering, target, axis, read, [&](const RegIndex& index) {
     const auto at = coordinates(lowering, target, to->type.shape, index, axis, read);
     const ExprRef guard = overhang_guard(target, extents, at);
-    const ExprRef element = shared_element(buffer, scratch, nullptr, at);
+    const ExprRef element = shared_element(buffer, scratch, nullptr, at, read);
     const ExprRef register_to = register_element(tile, target, index);
     if (read > 1) {
       Stmt load = call_stmt(

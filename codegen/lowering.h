@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tilewright/codegen/assign_layouts.h"
+#include "tilewright/codegen/coalescing.h"
 #include "tilewright/codegen/kernel_ir.h"
 #include "tilewright/codegen/names.h"
 #include "tilewright/codegen/plan.h"
@@ -24,8 +25,24 @@ using RegIndex = std::vector<ExprRef>;
 struct RingBuffer {
   std::string name;
   int stages = 1;
-  ExprRef read_stage, fill_stage;  ///< null when there is one stage
-  bool async = false;              ///< filled by cp.async
+  ExprRef read_stage, fill_stage;     ///< null when there is one stage
+  bool async = false;                 ///< filled by cp.async
+  const ir::Op* bulk_loop = nullptr;  ///< the loop for which bulk copies fill it; null: none does
+};
+
+/// What one warp, or the one thread that copies, does in a kernel whose tiles are loaded by bulk
+/// copies. Kernels without such copies have one role.
+enum class Role { all, producer, consumer };
+
+/// The rings of one loop that bulk copies fill: a barrier per slot says that it is full, another
+/// that it is empty.
+struct BulkRings {
+  std::string state;        ///< tw::Ring variable: slot and phase of the role
+  std::string full, empty;  ///< arrays of barriers
+  int stages = 1;
+  int64_t bytes = 0;               ///< of all rings' slots of one stage
+  bool shared_by_cluster = false;  ///< some copies go to every block of the cluster
+  bool defer = false;  ///< a slot is released when the products of the next step are issued
 };
 
 /// A copy that travels through registers: loaded in one place, stored in another.
@@ -62,6 +79,17 @@ struct Lowering {
   std::unordered_set<std::string> wide_names;                   ///< variables of 64 bits
   std::vector<std::string> register_loops, vector_loop;         ///< reserved loop variables
   std::function<void(Lowering&)> on_wait, on_release;           ///< of the pipelined loop
+
+  Role role = Role::all;
+  std::unordered_map<const ir::Op*, BulkRings> bulk;  ///< by loop
+  std::unordered_set<const ir::Value*> producer_needs;
+  std::unordered_set<const ir::Value*> read_by_wgmma;  ///< rings
+  ExprRef cluster_rank;                                ///< a variable of the role
+  const ir::Value* cluster_slice = nullptr;  ///< of the grid: differs among the blocks of a cluster
+  std::vector<const ir::Value*> in_flight;   ///< results of products issued and not waited for
+  std::unordered_set<const ir::Op*> overwriting;     ///< products whose first step overwrites
+  std::unordered_set<const ir::Value*> overwritten;  ///< carried tiles that need no first value
+  ExprRef step;  ///< number, from 0, of the innermost bulk loop's iteration
 
   void emit(Stmt stmt) {
     if (stmt.kind == Stmt::Kind::declare && stmt.type == "long long") wide_names.insert(stmt.name);
@@ -152,9 +180,6 @@ ExprRef access_guard(Lowering& lowering, const ir::Op& access, const std::vector
 std::string tensor_name(const Lowering& lowering, const ir::Value* tensor);
 ExprRef tensor_element(Lowering& lowering, const ir::Op& access, const AccessFacts& facts,
                        const std::vector<ExprRef>& at);
-/// Width of the accesses a tile in `layout` makes: the layout's run along the contiguous axis, as
-/// far as it is proven.
-int access_vector(const AccessFacts& facts, const Layout& layout);
 /// Whether the registers of a run along `axis` are neighbours in the register array.
 bool run_is_contiguous(const Layout& layout, int axis);
 void lower_load(Lowering& lowering, const ir::Op& op);
@@ -164,8 +189,9 @@ void record_access(Lowering& lowering, const ir::Op& op, std::string kind, int b
 // --- lower_stage.cpp: shared memory
 
 /// Element of a shared buffer laid out by `layout`, at tile coordinates `at`; `stage` may be null.
+/// The coordinate along the contiguous axis is known to be a multiple of `multiple`.
 ExprRef shared_element(const std::string& buffer, const SharedLayout& layout, const ExprRef& stage,
-                       const std::vector<ExprRef>& at);
+                       const std::vector<ExprRef>& at, int multiple = 1);
 /// Declares a shared buffer for `stages` tiles.
 std::string declare_shared(Lowering& lowering, const std::string& name, DType dtype, int stages,
                            const SharedLayout& layout, const std::string& comment);
@@ -181,7 +207,8 @@ void lower_acquire(Lowering& lowering, const ir::Op& op);
 void lower_release(Lowering& lowering, const ir::Op& op);
 void lower_convert(Lowering& lowering, const ir::Op& op);
 void lower_reshape(Lowering& lowering, const ir::Op& op);
-std::vector<std::string> ring_names(const Lowering& lowering, const ir::Op& op);
+std::vector<std::string> ring_names(const Lowering& lowering,
+                                    const std::vector<const ir::Value*>& rings);
 
 // --- lower_reduce.cpp, lower_dot.cpp and one file for each matrix unit
 void lower_reduce(Lowering& lowering, const ir::Op& op);
@@ -189,10 +216,45 @@ void lower_dot(Lowering& lowering, const ir::Op& op);
 void lower_dot_fma(Lowering& lowering, const ir::Op& op);
 void lower_dot_mma(Lowering& lowering, const ir::Op& op);
 void lower_dot_wgmma(Lowering& lowering, const ir::Op& op);
+/// The accumulator's array, holding the third operand's value.
+std::string prepare_accumulator(Lowering& lowering, const ir::Op& dot, const Layout& layout);
+
+// --- lower_async.cpp: products that run while the threads that issued them go on
+/// Waits for products in flight if lowering `op` could read or overwrite their registers.
+void settle_before(Lowering& lowering, const ir::Op& op);
+/// Whether the operation is a product that runs by itself once issued.
+bool is_asynchronous(const Lowering& lowering, const ir::Op& op);
+/// Waits for all products in flight.
+void settle(Lowering& lowering);
+/// Whether the loop's products only feed each other and the loop's results, so that those of one
+/// step may still run while the next step's are issued.
+bool products_can_overlap(const Lowering& lowering, const ir::Op& loop);
+
+// --- lower_roles.cpp, lower_bulk.cpp: kernels whose tiles are loaded by bulk copies
+/// The body of such a kernel: barriers, the producer's part, the consumers' part.
+std::vector<Stmt> lower_roles(Lowering& lowering);
+/// The producer's walk over a region.
+void lower_producer_region(Lowering& lowering, const ir::Region& region);
+/// The loop as the producer runs it: waits for free slots and starts the copies.
+void lower_bulk_fill(Lowering& lowering, const ir::Op& loop);
+/// The loop as consumers run it: waits for full slots, computes, frees them.
+void lower_bulk_loop(Lowering& lowering, const ir::Op& loop);
+/// Declares the tensor map of a copy once and returns its name.
+std::string declare_map(Lowering& lowering, const ir::Value* tensor, const TensorMapSpec& map,
+                        bool written);
+/// Whether the blocks of a cluster all read the tile, each copying a part to all of them.
+bool is_shared_by_cluster(const Lowering& lowering, const ir::Op& copy);
+void lower_bulk_wait(Lowering& lowering, const BulkRings& rings);
+void lower_bulk_release(Lowering& lowering, const BulkRings& rings);
 
 // --- lower_control.cpp
 void lower_loop(Lowering& lowering, const ir::Op& op);
 void lower_if(Lowering& lowering, const ir::Op& op);
+void lower_grid(Lowering& lowering, const ir::Op& op);  ///< in lower_grid.cpp
+/// This block's number within its cluster.
+ExprRef block_of_cluster(Lowering& lowering);
+/// What the user calls a tile axis.
+std::string axis_name(const Lowering& lowering, int64_t axis);
 void lower_op(Lowering& lowering, const ir::Op& op);
 void lower_region(Lowering& lowering, const ir::Region& region);
 /// Declares the variables of carried values and gives them their first values.
@@ -205,6 +267,10 @@ void yield_carried(Lowering& lowering, const std::vector<const ir::Value*>& carr
 /// The loop's results are the carried values as they are after it.
 void bind_results(Lowering& lowering, const ir::Op& op,
                   const std::vector<const ir::Value*>& carried);
+/// A loop without a pipeline, its body emitted by `body`.
+void lower_plain_loop(Lowering& lowering, const ir::Op& op, const std::function<void()>& body);
+/// Whether the tile is known to be zero everywhere.
+bool is_zero_fill(Lowering& lowering, const ir::Value* value);
 /// How many tiles a loop over one axis has.
 ExprRef tile_count(Lowering& lowering, const ir::Value* begin, const ir::Value* limit,
                    int64_t block);

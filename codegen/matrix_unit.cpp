@@ -6,6 +6,7 @@ namespace {
 constexpr MatrixInstruction kInstructions[] = {
     {MatrixUnit::mma, DType::bf16, DType::bf16, DType::f32, 16, 80, "bf16"},
     {MatrixUnit::mma, DType::f16, DType::f16, DType::f32, 16, 80, "f16"},
+    {MatrixUnit::mma, DType::i8, DType::i8, DType::i32, 32, 80, "s8"},
     {MatrixUnit::wgmma, DType::bf16, DType::bf16, DType::f32, 16, 90, "bf16"},
     {MatrixUnit::wgmma, DType::f16, DType::f16, DType::f32, 16, 90, "f16"},
 };
@@ -38,11 +39,15 @@ const MatrixInstruction* find_instruction(MatrixUnit unit, DType a, DType b, DTy
   return nullptr;
 }
 
+const MatrixInstruction* find_instruction(MatrixUnit unit, const ir::Op& dot,
+                                          const Target& target) {
+  return find_instruction(unit, dot.operand(0)->type.dtype, dot.operand(1)->type.dtype,
+                          dot.result()->type.dtype, ir::precision_of(dot), target);
+}
+
 MatrixUnit unit_of(const ir::Op& dot, const Config& config, const Target& target) {
   const bool takes =
-      config.matrix != MatrixUnit::fma &&
-      find_instruction(config.matrix, dot.operand(0)->type.dtype, dot.operand(1)->type.dtype,
-                       dot.result()->type.dtype, ir::precision_of(dot), target) != nullptr;
+      config.matrix != MatrixUnit::fma && find_instruction(config.matrix, dot, target) != nullptr;
   return takes ? config.matrix : MatrixUnit::fma;
 }
 

@@ -27,6 +27,9 @@ struct MatrixInstruction {
 const MatrixInstruction* find_instruction(MatrixUnit unit, DType a, DType b, DType acc,
                                           DotPrecision precision, const Target& target);
 
+/// Likewise, for the types and the precision of `dot`.
+const MatrixInstruction* find_instruction(MatrixUnit unit, const ir::Op& dot, const Target& target);
+
 /// What multiplies `dot`: the config's unit where that takes the operands' types in the dot's
 /// precision, else fma, which is more exact than any precision asks.
 MatrixUnit unit_of(const ir::Op& dot, const Config& config, const Target& target);

@@ -58,7 +58,11 @@ class Pipeliner {
   int stages(const Op& loop) const {
     int64_t stages = config_.copy == CopyKind::sync ? std::min(config_.stages, 2) : config_.stages;
     const int64_t trips = trip_count(fn_, loop);
-    if (trips >= 0) stages = std::min(stages, trips);
+    const bool bulk = config_.copy == CopyKind::tma;
+    // A ring that bulk copies fill goes on from one tile of a block to its next, however few steps
+    // each has.
+    if (trips >= 0 && !(bulk && config_.persistent))
+      stages = std::min<int64_t>(stages, bulk ? std::max<int64_t>(trips, 2) : trips);
     return static_cast<int>(stages);
   }
 

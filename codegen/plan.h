@@ -1,6 +1,7 @@
 // What compiling a kernel gives: everything needed to launch it, with no reference to the IR.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct KernelStep {
   int cluster = 1;
   int64_t shared_bytes = 0;  ///< dynamic shared memory
   bool cooperative = false;
+  std::vector<OperandAccess> accesses;  ///< how its operands reach the threads
 };
 
 /// A fill of a buffer with one byte value.
@@ -37,6 +39,14 @@ struct MemsetStep {
   int buffer = 0;
   int value = 0;
 };
+
+/// Workspace, and each buffer in it, starts at a multiple of these bytes.
+inline constexpr int64_t kWorkspaceAlignment = 256;
+
+/// Bytes that a buffer takes in workspace.
+constexpr int64_t workspace_span(int64_t bytes) {
+  return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
+}
 
 /// Memory the steps use: parameters first (in the function's order), then workspace.
 struct Buffer {
@@ -58,11 +68,13 @@ struct Plan {
   Target target;
   std::vector<Buffer> buffers;
   std::vector<Step> steps;
-  std::vector<OperandAccess> accesses;
-  std::string tile_ir;    ///< after the tile passes
-  std::string kernel_ir;  ///< before printing
+  std::string tile_ir;    ///< of all kernels, after the tile passes
+  std::string kernel_ir;  ///< of all kernels, before printing
 
-  /// Total workspace, bytes, for the given scalar arguments.
+  /// What the driver is asked to run for one launch by the user: kernels and fills.
+  int launches() const { return static_cast<int>(steps.size()); }
+  /// Total workspace, bytes, for the given scalar arguments: each buffer rounded up to
+  /// kWorkspaceAlignment.
   int64_t workspace_bytes(const std::function<int64_t(const std::string&)>& scalar) const;
 };
 

@@ -3,6 +3,7 @@
 #include "tilewright/codegen/prelude_fp8.h"
 #include "tilewright/codegen/prelude_hopper.h"
 #include "tilewright/codegen/prelude_mma.h"
+#include "tilewright/codegen/prelude_ring.h"
 
 namespace tilewright::codegen {
 namespace {
@@ -281,7 +282,7 @@ const std::vector<Helper>& helpers() {
     std::vector<Helper> all;
     for (std::vector<Helper> part :
          {memory_helpers(), half_helpers(), fp8_helpers(), shuffle_helpers(), float_helpers(),
-          integer_helpers(), tile_helpers(), mma_helpers(), hopper_helpers()})
+          integer_helpers(), tile_helpers(), mma_helpers(), hopper_helpers(), ring_helpers()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }();

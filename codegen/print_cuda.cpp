@@ -29,8 +29,9 @@ std::string signature(const Kernel& kernel) {
   std::string text = kernel.name + "(";
   for (size_t i = 0; i < kernel.params.size(); ++i)
     text += (i > 0 ? "," + break_mark(1) : "") + parameter(kernel.params[i]);
-  const std::string blocks =
-      kernel.blocks_per_sm > 1 ? fmt::format(", {}", kernel.blocks_per_sm) : "";
+  const std::string blocks = kernel.blocks_per_sm > 1 || kernel.exact_blocks_per_sm
+                                 ? fmt::format(", {}", kernel.blocks_per_sm)
+                                 : "";
   return fmt::format("extern \"C\" __global__ void __launch_bounds__({}{})\n", kernel.threads,
                      blocks) +
          joined(wrap(text + ") {", 0));

@@ -49,11 +49,19 @@ int64_t offset_of(const SharedLayout& layout, const int64_t* at) {
   for (size_t i = 0; i + 1 < layout.order.size(); ++i)
     row = row * layout.extents[layout.order[i]] + at[layout.order[i]];
   const int64_t unit = layout.swizzle_unit;
-  int64_t column = at[layout.order.back()];
+  int64_t column = at[layout.order.back()], before = 0;
+  int64_t row_length = layout.extents[layout.order.back()] + layout.padding;
+  if (layout.has_panels()) {
+    int64_t rows = 1;
+    for (size_t i = 0; i + 1 < layout.order.size(); ++i) rows *= layout.extents[layout.order[i]];
+    before = column / layout.panel * layout.panel * rows;
+    column %= layout.panel;
+    row_length = layout.panel;
+  }
   if (unit > 0)
     column =
         (column / unit ^ row / layout.swizzle_rows % layout.swizzle_period) * unit + column % unit;
-  return row * (layout.extents[layout.order.back()] + layout.padding) + column;
+  return before + row * row_length + column;
 }
 
 int conflicts_of(const SharedLayout& layout, int element_bytes, const WarpAccess& access,
@@ -125,7 +133,12 @@ std::vector<SharedLayout> swizzled(const SharedLayout& plain, int element_bytes,
 std::vector<int64_t> SharedLayout::declared() const {
   std::vector<int64_t> result;
   for (int axis : order) result.push_back(extents.at(axis));
-  if (!result.empty()) result.back() += padding;
+  if (result.empty()) return result;
+  if (has_panels()) {
+    result.insert(result.begin(), result.back() / panel);
+    result.back() = panel;
+  }
+  result.back() += padding;
   return result;
 }
 
@@ -197,13 +210,15 @@ int64_t weighted_conflicts(const SharedLayout& layout, int element_bytes,
 
 SharedLayout choose_shared_layout(const std::vector<int64_t>& extents,
                                   const std::vector<int>& order, int element_bytes, int unit,
-                                  const std::vector<WeightedAccesses>& groups) {
+                                  const std::vector<WeightedAccesses>& groups, bool save_memory) {
   internal_check(order.size() == extents.size(), "a shared layout's order names every axis");
   const SharedLayout plain{.order = order, .extents = extents};
   if (order.empty()) return plain;
   std::vector<SharedLayout> candidates = padded(plain, element_bytes, unit);
-  for (SharedLayout& swizzle : swizzled(plain, element_bytes, unit))
-    candidates.push_back(std::move(swizzle));
+  std::vector<SharedLayout> swizzles = swizzled(plain, element_bytes, unit);
+  // The one that is neither comes first always.
+  candidates.insert(save_memory ? candidates.begin() + 1 : candidates.end(), swizzles.begin(),
+                    swizzles.end());
   const SharedLayout* best = nullptr;
   int64_t fewest = std::numeric_limits<int64_t>::max();
   for (const SharedLayout& candidate : candidates) {

@@ -12,17 +12,21 @@ namespace tilewright::codegen {
 /// with one dimension per axis, in storage order (last one contiguous), its rows padded. With a
 /// swizzle, element c of row r (rows of all slower axes counted through) is found at
 /// (c / unit ^ r / rows % period) * unit + c % unit, unit being swizzle_unit and so on: chunks of
-/// a row change places, elements of a chunk stay together.
+/// a row change places, elements of a chunk stay together. With panels, the contiguous dimension is
+/// cut into pieces of `panel` elements, and each piece is stored with all its rows before the next:
+/// how matrix units and bulk tensor copies want rows that are wider than a swizzle.
 struct SharedLayout {
   std::vector<int> order;        ///< axes, slowest first
   std::vector<int64_t> extents;  ///< of the tile, by axis
   int64_t padding = 0;           ///< elements added to the contiguous dimension
+  int64_t panel = 0;             ///< elements of a row per panel, a divisor of it; 0: all of them
   int swizzle_unit = 0;          ///< elements per chunk (16 bytes or less); 0: no swizzle
   int swizzle_rows = 1;          ///< consecutive rows that share one pattern
   int swizzle_period = 1;        ///< number of patterns: a power of two that divides a row's chunks
 
   std::vector<int64_t> declared() const;  ///< array dimensions, slowest first
-  int64_t size() const;                   ///< elements, padding included
+  bool has_panels() const { return panel > 0 && panel < extents.at(order.back()); }
+  int64_t size() const;  ///< elements, padding included
   /// In elements from the start. Coordinates within `extents`.
   int64_t offset(const std::vector<int64_t>& coordinates) const;
   friend bool operator==(const SharedLayout&, const SharedLayout&) = default;
@@ -62,9 +66,11 @@ int64_t weighted_conflicts(const SharedLayout& layout, int element_bytes,
 /// The cheapest layout for a staged tile: tries paddings (none, then more and more up to 128
 /// bytes), then swizzles (simple ones first), and takes the first with the fewest conflicts.
 /// `order` is slowest first. `unit`, a power of two, is the widest access in elements: rows start
-/// at multiples of it and chunks are as wide, so that such accesses stay aligned and whole.
+/// at multiples of it and chunks are as wide, so that such accesses stay aligned and whole. With
+/// `save_memory`, swizzles come before paddings.
 SharedLayout choose_shared_layout(const std::vector<int64_t>& extents,
                                   const std::vector<int>& order, int element_bytes, int unit,
-                                  const std::vector<WeightedAccesses>& groups);
+                                  const std::vector<WeightedAccesses>& groups,
+                                  bool save_memory = false);
 
 }  // namespace tilewright::codegen

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "tilewright/codegen/matrix_operand.h"
+#include "tilewright/codegen/matrix_unit.h"
+#include "tilewright/codegen/mma_read.h"
 #include "tilewright/ir/builder.h"
 #include "tilewright/ir/error.h"
 
@@ -60,7 +63,15 @@ std::vector<RingUse> ring_uses(const ir::Function& fn) {
   return uses;
 }
 
-SharedLayout layout_of_ring(const LaidOut& out, const RingUse& use) {
+/// Whether the tile is read by wgmma, which takes one kind of layout only.
+bool read_by_wgmma(const RingUse& use, const Config& config, const Target& target) {
+  return std::any_of(use.reads.begin(), use.reads.end(), [&](const auto& read) {
+    return unit_of(*read.first, config, target) == MatrixUnit::wgmma;
+  });
+}
+
+SharedLayout layout_of_ring(const LaidOut& out, const RingUse& use, const Config& config,
+                            const Target& target) {
   const ir::Type& type = use.ring->type;
   const bool copied = use.filler->kind == OpKind::copy;
   const CopyPlan* copy = copied ? &out.copies.at(use.filler) : nullptr;
@@ -69,6 +80,11 @@ SharedLayout layout_of_ring(const LaidOut& out, const RingUse& use) {
   shared.extents = out.fn.extents(type.shape);
   const int fast = contiguous_axis(*use.filler, copied ? &copy->facts : nullptr, staged);
   shared.order = {1 - fast, fast};
+  if (read_by_wgmma(use, config, target)) {
+    const auto layout = matrix_operand_layout(shared.extents, shared.order, size_of(type.dtype));
+    internal_check(layout.has_value(), "a staged tile that wgmma cannot read");
+    return *layout;
+  }
 
   const Layout& filling = copied ? copy->layout : *staged;
   const int element_bytes = size_of(type.dtype);
@@ -76,14 +92,22 @@ SharedLayout layout_of_ring(const LaidOut& out, const RingUse& use) {
   std::vector<WeightedAccesses> groups = {
       {warp_accesses(filling, shared.extents, fast, fill_vector, element_bytes), 1}};
   int unit = fill_vector;
+  bool matrices = false;
   for (const auto& [dot, operand] : use.reads) {
     const Layout& accumulator = out.layouts.at(dot->result());
+    if (unit_of(*dot, config, target) == MatrixUnit::mma) {
+      const MmaRead read = mma_read(out.fn, *dot, operand, accumulator, fast);
+      groups.push_back({mma_accesses(read, shared.extents), 4});
+      unit = std::max(unit, read.vector());
+      matrices |= read.operand.load != MmaLoad::elements;
+      continue;
+    }
     const FragmentRead read = fragment_read(out.fn, *dot, operand, accumulator, shared);
     groups.push_back(fragment_accesses(read, accumulator, operand, shared.extents, type.dtype));
     unit = std::max(unit, read.vector);
   }
   SharedLayout layout =
-      choose_shared_layout(shared.extents, shared.order, element_bytes, unit, groups);
+      choose_shared_layout(shared.extents, shared.order, element_bytes, unit, groups, matrices);
   // Slots of a ring start at 16-byte boundaries: a read that the compiler widens must not reach
   // into a neighbour that is being filled.
   if (type.stages > 1)
@@ -180,8 +204,9 @@ bool is_async(const CopyPlan& plan, DType dtype, const Config& config) {
   return config.copy == CopyKind::cp_async && plan.vector * size_of(dtype) >= 4;
 }
 
-void choose_ring_layouts(LaidOut& out) {
-  for (const RingUse& use : ring_uses(out.fn)) out.shared[use.ring] = layout_of_ring(out, use);
+void choose_ring_layouts(LaidOut& out, const Config& config, const Target& target) {
+  for (const RingUse& use : ring_uses(out.fn))
+    out.shared[use.ring] = layout_of_ring(out, use, config, target);
 }
 
 }  // namespace tilewright::codegen

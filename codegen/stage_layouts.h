@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tilewright/codegen/assign_layouts.h"
+#include "tilewright/codegen/target.h"
 
 namespace tilewright::codegen {
 
@@ -48,6 +49,6 @@ CopyPlan plan_copy(const ir::Function& fn, const ir::Facts& facts, const ir::Op&
 bool is_async(const CopyPlan& plan, DType dtype, const Config& config);
 
 /// Fills LaidOut::shared for every ring.
-void choose_ring_layouts(LaidOut& out);
+void choose_ring_layouts(LaidOut& out, const Config& config, const Target& target);
 
 }  // namespace tilewright::codegen

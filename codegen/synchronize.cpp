@@ -128,17 +128,21 @@ class Synchronizer {
         std::any_of(stmt.params.begin(), stmt.params.end(),
                     [&](const std::string& r) { return state.released.contains(r); });
     if (stmt.op == "acquire" && !stale) return;
-    result.push_back(barrier(stmt.op == "wait"
-                                 ? stale ? "these tiles are there, and nobody still reads the "
-                                           "stage refilled next"
-                                         : "these tiles are there for every thread"
-                                 : "nobody still reads the tiles about to be replaced"));
+    result.push_back(make_barrier(stmt.op == "wait"
+                                      ? stale ? "these tiles are there, and nobody still reads the "
+                                                "stage refilled next"
+                                              : "these tiles are there for every thread"
+                                      : "nobody still reads the tiles about to be replaced"));
     state = {};
   }
 
   void visit_statement(Stmt& stmt, State& state, std::vector<Stmt>& result) {
     if (stmt.uniform && stmt.kind == Stmt::Kind::loop) {
       visit_loop(stmt, state);
+      return;
+    }
+    if (stmt.roles) {
+      visit_roles(stmt);
       return;
     }
     if (stmt.uniform && stmt.kind == Stmt::Kind::branch) {
@@ -151,10 +155,22 @@ class Synchronizer {
     Accesses next;
     scan(stmt, next);
     if (conflicts(state, next)) {
-      result.push_back(barrier(why(state, next)));
+      result.push_back(make_barrier(why(state, next)));
       state = {};
     }
     apply(state, next);
+  }
+
+  /// The roles of a block meet at barriers of their rings only; what one side orders among its own
+  /// threads is a barrier of those.
+  void visit_roles(Stmt& stmt) {
+    State producer, consumer;
+    const std::vector<Stmt> before = stmt.body;
+    visit(stmt.body, producer);
+    internal_check(stmt.body.size() == before.size(), "the producer needs a barrier");
+    barrier_call_ = call("tw::sync_warps", {integer(1), integer(kernel_.consumers)});
+    visit(stmt.otherwise, consumer);
+    barrier_call_ = nullptr;
   }
 
   static std::string why(const State& state, const Accesses& next) {
@@ -166,6 +182,13 @@ class Synchronizer {
     return "";
   }
 
+  void forget_tensors(State& state) const {
+    for (const auto& [name, group] : tensors_) {
+      state.reads.erase(group);
+      state.writes.erase(group);
+    }
+  }
+
   /// The state at the loop's head is what comes before it or what an iteration leaves behind.
   void visit_loop(Stmt& stmt, State& state) {
     State head = state;
@@ -173,6 +196,7 @@ class Synchronizer {
       State end = head;
       std::vector<Stmt> trial = stmt.body;
       visit(trial, end);
+      if (stmt.programs) forget_tensors(end);
       State next = head;
       next.merge(end);
       if (next == head) break;
@@ -183,7 +207,10 @@ class Synchronizer {
     state.merge(end);
   }
 
+  Stmt make_barrier(std::string why) const { return barrier(std::move(why), barrier_call_); }
+
   Kernel& kernel_;
+  ExprRef barrier_call_;  // of the role that is visited; null: of the whole block
   std::unordered_set<std::string> rings_;
   std::unordered_map<std::string, std::string> tensors_;
 };

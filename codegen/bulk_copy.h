@@ -1,0 +1,20 @@
+// Which copies to shared memory are made by bulk tensor copies (TMA), issued by one thread.
+#pragma once
+
+#include "tilewright/codegen/assign_layouts.h"
+
+namespace tilewright::codegen {
+
+/// Fills LaidOut::bulk. A pipelined loop's copies are bulk copies when the config asks for tma, the
+/// target has it and of every copy it is proven that a tensor map can express it: strides and base
+/// are multiples of 16 bytes, what lies outside the tile's limits lies outside the tensor (where
+/// the hardware writes zeros), and its slot is laid out as the hardware writes it. The loop must be
+/// reached by control flow that a thread can follow which computes no tiles.
+void choose_bulk_copies(LaidOut& out, const Config& config, const Target& target);
+
+/// Whether `loop` is a pipelined loop filled by bulk copies.
+bool is_bulk_loop(const LaidOut& laid_out, const ir::Op& loop);
+/// Whether `region` holds such a loop, at any depth.
+bool holds_bulk_loop(const LaidOut& laid_out, const ir::Region& region);
+
+}  // namespace tilewright::codegen

@@ -1,0 +1,85 @@
+// Products that run while the threads that issued them go on: when to wait for them.
+#include <algorithm>
+
+#include "tilewright/codegen/lowering.h"
+#include "tilewright/codegen/matrix_unit.h"
+
+namespace tilewright::codegen {
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+/// Whether the registers of `value`, or those it is computed from where it is used, are written by
+/// products in flight.
+bool is_in_flight(const Lowering& lowering, const Value* value) {
+  if (!value->type.is_tile()) return false;
+  if (auto array = lowering.arrays.find(value); array != lowering.arrays.end())
+    return std::any_of(lowering.in_flight.begin(), lowering.in_flight.end(),
+                       [&](const Value* dot) { return lowering.arrays.at(dot) == array->second; });
+  if (value->def == nullptr) return false;
+  return std::any_of(value->def->operands.begin(), value->def->operands.end(),
+                     [&](const Value* x) { return is_in_flight(lowering, x); });
+}
+
+bool is_ordering(OpKind kind) {
+  switch (kind) {
+    case OpKind::ring:
+    case OpKind::ring_acquire:
+    case OpKind::ring_commit:
+    case OpKind::ring_wait:
+    case OpKind::ring_read:
+    case OpKind::ring_release:
+    case OpKind::copy:
+    case OpKind::yield:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+bool is_asynchronous(const Lowering& lowering, const Op& op) {
+  return op.kind == OpKind::dot &&
+         unit_of(op, lowering.config, lowering.target) == MatrixUnit::wgmma;
+}
+
+void settle(Lowering& lowering) {
+  if (lowering.in_flight.empty()) return;
+  lowering.emit(call_stmt(call("tw::wgmma_wait<0>", {})));
+  lowering.in_flight.clear();
+}
+
+void settle_before(Lowering& lowering, const Op& op) {
+  if (lowering.in_flight.empty() || is_ordering(op.kind)) return;
+  const bool reads = std::any_of(op.operands.begin(), op.operands.end(), [&](const Value* x) {
+    // Products into the same registers follow one another.
+    const bool accumulates = is_asynchronous(lowering, op) && x == op.operand(2);
+    return !accumulates && is_in_flight(lowering, x);
+  });
+  if (reads || !op.regions.empty()) settle(lowering);
+}
+
+bool products_can_overlap(const Lowering& lowering, const Op& loop) {
+  const ir::LoopView view(loop);
+  bool any = false, alone = true;
+  ir::for_each_op(*view.body, [&](const Op& op) {
+    if (is_asynchronous(lowering, op)) {
+      any = true;
+      alone &= op.parent == view.body;
+    }
+    for (size_t i = 0; i < op.operands.size(); ++i) {
+      const Value* x = op.operand(i);
+      const bool product = x->def != nullptr && is_asynchronous(lowering, *x->def);
+      const bool carried = x->type.is_tile() && std::find(view.carried.begin(), view.carried.end(),
+                                                          x) != view.carried.end();
+      if (!product && !carried) continue;
+      alone &= op.kind == OpKind::yield || (is_asynchronous(lowering, op) && i == 2);
+    }
+  });
+  return any && alone;
+}
+
+}  // namespace tilewright::codegen
