@@ -20,7 +20,10 @@ struct LaunchOptions {
   Stream stream = {};                 ///< GPU only
   std::vector<TensorView> out = {};   ///< one for each result that the kernel makes, in its order
   std::optional<Config> config = {};  ///< else the kernel's (set_config), else the default
-  TensorView workspace = {};          ///< on the GPU, contiguous; none by default
+  /// At least CompiledKernel::workspace_bytes, on the GPU, contiguous, at a multiple of 256 bytes;
+  /// by default the launch allocates what it needs. Launches that run at the same time need their
+  /// own.
+  TensorView workspace = {};
 };
 
 /// What to compile for.

@@ -33,6 +33,17 @@ int CompiledKernel::kernels() const {
   return count;
 }
 
+int CompiledKernel::launches() const { return state_->plan.launches(); }
+
+int64_t CompiledKernel::workspace_bytes(
+    const std::function<int64_t(const std::string&)>& scalars) const {
+  return state_->plan.workspace_bytes(scalars);
+}
+
+int64_t CompiledKernel::no_scalars(const std::string& name) {
+  throw InternalError(fmt::format("the workspace depends on '{}', whose value is not given", name));
+}
+
 const std::string& CompiledKernel::cuda(int step) const {
   int left = step;
   for (const codegen::Step& candidate : state_->plan.steps)
@@ -57,6 +68,7 @@ const runtime::CompiledCuda& CompiledKernel::binary(int step) const {
 const std::string& CompiledKernel::ptx(int step) const { return binary(step).ptx; }
 const std::string& CompiledKernel::cubin(int step) const { return binary(step).cubin; }
 const std::string& CompiledKernel::log(int step) const { return binary(step).log; }
+std::vector<std::string> CompiledKernel::notes(int step) const { return binary(step).notes(); }
 const runtime::Resources& CompiledKernel::resources(int step) const {
   return binary(step).resources;
 }

@@ -137,7 +137,7 @@ struct KernelHandle::State {
   void load(Specialization& made, const CompiledKernel& compiled) const;
   void prepare_gpu(Specialization& made, const LaunchOptions& options,
                    std::span<const runtime::Argument> params);
-  void launch(const LaunchOptions& options, std::span<const CallArg> args, bool allocate_workspace);
+  void launch(const LaunchOptions& options, std::span<const CallArg> args);
 };
 
 void KernelHandle::State::check_kinds(std::span<const CallArg> args) const {
@@ -300,18 +300,17 @@ std::vector<TensorView> KernelHandle::State::result_views(const Traced& traced,
   return views;
 }
 
-void KernelHandle::State::launch(const LaunchOptions& options, std::span<const CallArg> args,
-                                 bool allocate_workspace) {
+void KernelHandle::State::launch(const LaunchOptions& options, std::span<const CallArg> args) {
   check_kinds(args);
   Call& call = call_scratch();
   begin(args, call);
   finish(options.out, options.config, call);
   runtime::append_sharing(call.launch, call.key);
   if (const Specialization* known = specializations.find(call.key)) [[likely]]
-    return run_specialization(*known, options, call.launch, allocate_workspace);
+    return run_specialization(*known, options, call.launch);
   const Call own = call;  // compiling runs user code, which may launch kernels
   const Specialization* made = specialize(args, options, own);
-  run_specialization(*made, options, own.launch, allocate_workspace);
+  run_specialization(*made, options, own.launch);
 }
 
 KernelHandle::KernelHandle(Traceable traceable)
@@ -345,12 +344,12 @@ std::vector<Array> KernelHandle::call(std::span<const CallArg> args, const Strea
     results.emplace_back(device, spec.sizes, spec.dtype);
     options.out.push_back(results.back());
   }
-  state_->launch(options, args, true);
+  state_->launch(options, args);
   return results;
 }
 
 void KernelHandle::launch(const LaunchOptions& options, std::span<const CallArg> args) const {
-  state_->launch(options, args, false);
+  state_->launch(options, args);
 }
 
 CompiledKernel KernelHandle::compile(std::vector<CompileArg> args,

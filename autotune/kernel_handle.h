@@ -30,10 +30,11 @@ class KernelHandle {
   std::vector<Array> call(std::span<const CallArg> args, const Stream& stream = {}) const;
 
   /// Runs the kernel. Once a launch with the same key (specs, config, aliasing) was made or
-  /// compiled, this neither allocates memory nor synchronizes, and is legal in stream capture; else
-  /// it compiles first, or raises not_compiled during a capture. On the CPU it returns when done.
-  /// Errors: argument_* , out_* , alias_partial, output_overlap, workspace_needed, those of
-  /// tracing, compiling and configs, cuda_call.
+  /// compiled, this does not synchronize and is legal in stream capture; else it compiles first, or
+  /// raises not_compiled during a capture. It allocates nothing but the workspace of kernels that
+  /// need some (CompiledKernel::workspace_bytes), in the stream's order, and only when .workspace
+  /// is not given. On the CPU it returns when done. Errors: argument_* , out_* , alias_partial,
+  /// output_overlap, workspace_*, those of tracing, compiling and configs, cuda_call.
   void launch(const LaunchOptions& options, std::span<const CallArg> args) const;
 
   /// Compiles for these specs; needs no GPU. Without a target and with a GPU as default device, the

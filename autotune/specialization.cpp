@@ -7,6 +7,7 @@
 
 #include "tilewright/ir/error.h"
 #include "tilewright/runtime/cpu_launch.h"
+#include "tilewright/runtime/stream_memory.h"
 
 namespace tilewright {
 namespace {
@@ -26,15 +27,32 @@ int64_t bytes_of(const TensorView& view) {
   return view.data() == nullptr ? 0 : view.elements() * size_of(view.dtype());
 }
 
-// The memory of .workspace, or null when it does not hold `bytes` on this device.
-void* usable_workspace(const TensorView& workspace, Device device, int64_t bytes) {
+// "1023 bytes on cuda:0", and the address where that is what is wrong.
+std::string describe_workspace(const TensorView& workspace) {
+  const auto address = reinterpret_cast<uintptr_t>(workspace.data());
+  std::string text =
+      fmt::format("{} bytes on {}", bytes_of(workspace), to_string(workspace.device()));
+  if (!workspace.contiguous()) text += ", not contiguous";
+  if (address % codegen::kWorkspaceAlignment != 0)
+    text += fmt::format(", at address {:#x}", address);
+  return text;
+}
+
+// The memory of .workspace, which must hold `bytes` on this device.
+void* given_workspace(const ir::Function& fn, const TensorView& workspace, Device device,
+                      int64_t bytes) {
   const bool usable =
-      workspace.contiguous() && workspace.device() == device && bytes_of(workspace) >= bytes;
-  return usable ? workspace.data() : nullptr;
+      workspace.contiguous() && workspace.device() == device && bytes_of(workspace) >= bytes &&
+      reinterpret_cast<uintptr_t>(workspace.data()) % codegen::kWorkspaceAlignment == 0;
+  if (!usable)
+    raise(ErrorId::workspace_needed, {}, fn.name, bytes, to_string(device),
+          codegen::kWorkspaceAlignment, describe_workspace(workspace));
+  runtime::check_pointer(fn.name, ".workspace", workspace);
+  return workspace.data();
 }
 
 void run_on_gpu(const Specialization& specialization, const LaunchOptions& options,
-                std::span<const runtime::Argument> params, bool allocate_workspace) {
+                std::span<const runtime::Argument> params) {
   const runtime::ContextScope scope(specialization.device.index);
   const ir::Function& fn = *specialization.traced.fn;
   std::vector<runtime::ParamValue>& values = run_scratch().values;
@@ -47,15 +65,12 @@ void run_on_gpu(const Specialization& specialization, const LaunchOptions& optio
   }
   const int64_t bytes = specialization.executable->workspace_bytes(values);
   void* workspace = nullptr;
-  Array own;
-  if (bytes > 0) {
-    workspace = usable_workspace(options.workspace, specialization.device, bytes);
-    if (workspace == nullptr && allocate_workspace) {
-      own = Array(specialization.device, {bytes}, DType::u8);
-      workspace = own.data();
-    }
-    if (workspace == nullptr)
-      raise(ErrorId::workspace_needed, {}, fn.name, bytes, bytes_of(options.workspace));
+  runtime::StreamMemory own;
+  if (bytes > 0 && options.workspace.data() != nullptr) {
+    workspace = given_workspace(fn, options.workspace, specialization.device, bytes);
+  } else if (bytes > 0) {
+    own = runtime::StreamMemory(specialization.device.index, bytes, options.stream.handle());
+    workspace = own.data();
   }
   specialization.executable->launch(values, workspace, options.stream.handle());
 }
@@ -108,12 +123,12 @@ std::vector<runtime::Parameter> parameters(const ir::Function& fn) {
 }
 
 void run_specialization(const Specialization& specialization, const LaunchOptions& options,
-                        std::span<const runtime::Argument> launch, bool allocate_workspace) {
+                        std::span<const runtime::Argument> launch) {
   if (specialization.nothing_to_do) return;
   std::vector<runtime::Argument>& params = run_scratch().params;
   specialization.traced.order(launch, params);
   if (specialization.device.is_cuda())
-    run_on_gpu(specialization, options, params, allocate_workspace);
+    run_on_gpu(specialization, options, params);
   else if (specialization.device.is_emulator())
     runtime::launch_emulated(*specialization.traced.fn, specialization.compiled->plan(), params,
                              specialization.device);
@@ -124,7 +139,7 @@ void run_specialization(const Specialization& specialization, const LaunchOption
 void append_config(const Config& config, KeyWords& key) {
   // Naming every field makes a new one a compile error here.
   const auto& [block, order, group, warps, stages, copy, matrix, vector, blocks_per_sm, persistent,
-               cluster, split_k] = config;
+               cluster, split_k, repitch] = config;
   key.push_back(block.size());
   key.insert(key.end(), block.begin(), block.end());
   key.push_back(order.size());
@@ -132,7 +147,7 @@ void append_config(const Config& config, KeyWords& key) {
   for (const int64_t field :
        {int64_t{group}, int64_t{warps}, int64_t{stages}, static_cast<int64_t>(copy),
         static_cast<int64_t>(matrix), int64_t{vector}, int64_t{blocks_per_sm}, int64_t{persistent},
-        int64_t{cluster}, int64_t{split_k}})
+        int64_t{cluster}, int64_t{split_k}, int64_t{repitch}})
     key.push_back(static_cast<uint64_t>(field));
 }
 

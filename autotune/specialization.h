@@ -49,11 +49,11 @@ struct Specialization {
 /// The parameters as Executable needs them.
 std::vector<runtime::Parameter> parameters(const ir::Function& fn);
 
-/// Launches a specialization; `launch` holds arguments, then results. Raises workspace_needed
-/// unless `allocate_workspace`, argument_host_memory, argument_other_gpu, cuda_call, or what the
-/// interpreter raises.
+/// Launches a specialization; `launch` holds arguments, then results. Workspace that the options do
+/// not give is allocated in the stream's order. Raises workspace_needed, workspace_in_capture,
+/// argument_host_memory, argument_other_gpu, cuda_call, or what the interpreter raises.
 void run_specialization(const Specialization& specialization, const LaunchOptions& options,
-                        std::span<const runtime::Argument> launch, bool allocate_workspace);
+                        std::span<const runtime::Argument> launch);
 
 // Parts of keys.
 void append_config(const Config& config, KeyWords& key);

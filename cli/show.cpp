@@ -35,7 +35,7 @@ std::string sass(const CompiledKernel& compiled) {
 std::string kernel_resources(const CompiledKernel& compiled, int step,
                              const codegen::KernelStep& kernel) {
   const runtime::Resources& used = compiled.resources(step);
-  return fmt::format(
+  std::string text = fmt::format(
       "{}\n"
       "  threads a block   {}\n"
       "  registers         {} a thread\n"
@@ -44,19 +44,32 @@ std::string kernel_resources(const CompiledKernel& compiled, int step,
       "  shared memory     {} bytes a block\n",
       kernel.symbol, kernel.threads, used.registers, used.spill_bytes, used.local_bytes,
       kernel.shared_bytes + used.shared_bytes);
+  if (kernel.cluster > 1) text += fmt::format("  cluster           {} blocks\n", kernel.cluster);
+  text += "  accesses\n";
+  for (const codegen::OperandAccess& access : kernel.accesses)
+    text += fmt::format("    {:<12} {:<14} {:>2} bytes{}\n", access.tensor, access.kind,
+                        access.bytes, access.staged ? ", through shared memory" : "");
+  for (const std::string& note : compiled.notes(step)) text += fmt::format("  note: {}\n", note);
+  return text;
+}
+
+std::string fill_resources(const codegen::Plan& plan, const codegen::MemsetStep& step) {
+  const codegen::Buffer& buffer = plan.buffers.at(static_cast<size_t>(step.buffer));
+  return fmt::format("fill of {} with bytes of {}\n", buffer.name, step.value);
 }
 
 std::string resources(const CompiledKernel& compiled) {
-  std::string text = fmt::format("{} for {}, config {}\n", compiled.name(),
-                                 compiled.target().name(), to_json(compiled.config()));
+  std::string text = fmt::format(
+      "{} for {}, config {}\n"
+      "  launches          {}\n"
+      "  workspace         {} bytes\n",
+      compiled.name(), compiled.target().name(), to_json(compiled.config()), compiled.launches(),
+      compiled.workspace_bytes());
   int kernels = 0;
   for (const codegen::Step& step : compiled.plan().steps)
-    if (step.kind == codegen::Step::Kind::kernel)
-      text += kernel_resources(compiled, kernels++, step.kernel);
-  text += "accesses\n";
-  for (const codegen::OperandAccess& access : compiled.plan().accesses)
-    text += fmt::format("  {:<12} {:<14} {:>2} bytes{}\n", access.tensor, access.kind, access.bytes,
-                        access.staged ? ", through shared memory" : "");
+    text += step.kind == codegen::Step::Kind::kernel
+                ? kernel_resources(compiled, kernels++, step.kernel)
+                : fill_resources(compiled.plan(), step.memset);
   return text;
 }
 

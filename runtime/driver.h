@@ -1,5 +1,5 @@
-// The CUDA driver: loaded at run time, every call checked, every handle owned. The only file that
-// knows the driver's own types is driver.cpp.
+// The CUDA driver: loaded at run time, every call checked, every handle owned. Only driver*.cpp
+// and stream_memory.cpp know the driver's own types.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,10 @@ struct CUmod_st;
 struct CUfunc_st;
 struct CUstream_st;
 struct CUevent_st;
+
+namespace tilewright::codegen {
+struct TensorMapSpec;
+}
 
 namespace tilewright::runtime {
 
@@ -65,6 +69,18 @@ class ContextScope {
   bool pushed_ = false;
 };
 
+/// Geometry of one launch.
+struct LaunchShape {
+  static constexpr int kPortableCluster = 8;  ///< that every GPU with clusters can run
+  static constexpr int kLargestCluster = 16;
+
+  int64_t grid = 1;          ///< blocks, at most 2^31 - 1; a multiple of the cluster
+  int threads = 0;           ///< per block
+  int cluster = 1;           ///< blocks per cluster
+  int64_t shared_bytes = 0;  ///< dynamic shared memory
+  bool cooperative = false;  ///< all blocks run at the same time
+};
+
 /// A loaded cubin or PTX text, and its functions.
 class Module {
  public:
@@ -78,23 +94,24 @@ class Module {
   Module& operator=(Module&& other) noexcept;
   ~Module();
 
-  /// The function `symbol`, fully loaded (so that a later launch is legal in stream capture), with
-  /// `shared_bytes` of dynamic shared memory allowed.
-  CUfunc_st* function(const std::string& symbol, int64_t shared_bytes) const;
+  /// The function `symbol`, fully loaded (so that a later launch is legal in stream capture), and
+  /// allowed what launches of this shape need: dynamic shared memory, clusters of more than 8.
+  CUfunc_st* function(const std::string& symbol, const LaunchShape& shape) const;
 
  private:
   int device_ = 0;
   CUmod_st* module_ = nullptr;
 };
 
-/// Geometry of one launch.
-struct LaunchShape {
-  int64_t grid = 1;          ///< blocks, at most 2^31 - 1
-  int threads = 0;           ///< per block
-  int cluster = 1;           ///< blocks per cluster
-  int64_t shared_bytes = 0;  ///< dynamic shared memory
-  bool cooperative = false;
+/// A CUtensorMap, which kernels take by value.
+struct alignas(64) TensorMap {
+  uint64_t words[16];
 };
+
+/// Makes the map by which bulk copies see the tensor at `base`; positions outside are zeros. Raises
+/// missing_driver where the driver cannot, or cuda_call. Needs no context.
+TensorMap encode_tensor_map(const codegen::TensorMapSpec& spec, const void* base,
+                            std::string_view what);
 
 // The calls below need the device's context current (ContextScope). `what` says what was being done
 // in the error's words. None of them waits for the device unless it says so.

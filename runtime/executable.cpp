@@ -2,18 +2,15 @@
 
 #include <array>
 #include <cstring>
+#include <functional>
+#include <future>
 #include <limits>
 
 #include "tilewright/ir/error.h"
+#include "tilewright/runtime/stream_memory.h"
 
 namespace tilewright::runtime {
 namespace {
-
-constexpr int64_t kBufferAlignment = 256;
-
-int64_t round_up(int64_t bytes) {
-  return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-}
 
 // The function parameter that the plan calls `name`: printed names may differ from the user's.
 int source_of(const codegen::Plan& plan, const std::string& name) {
@@ -25,21 +22,22 @@ int source_of(const codegen::Plan& plan, const std::string& name) {
 
 // Parameters of a launch that need no heap; kernels with more use one.
 constexpr size_t kInlineParams = 64;
+constexpr size_t kInlineMaps = 8;
 
-// `count` values, on the stack when they fit.
-template <class T>
+// `count` values, on the stack when at most `Inline`.
+template <class T, size_t Inline = kInlineParams>
 class Scratch {
  public:
   explicit Scratch(size_t count) {
-    if (count > kInlineParams) heap_.resize(count);
-    values_ = {count > kInlineParams ? heap_.data() : inline_.data(), count};
+    if (count > Inline) heap_.resize(count);
+    values_ = {count > Inline ? heap_.data() : inline_.data(), count};
   }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
   std::span<T> values() { return values_; }
 
  private:
-  std::array<T, kInlineParams> inline_;
+  std::array<T, Inline> inline_;
   std::vector<T> heap_;
   std::span<T> values_;
 };
@@ -65,6 +63,7 @@ Executable::Executable(const codegen::Plan& plan,
     : name_(plan.name), params_(std::move(params)), device_(device) {
   for (const codegen::Buffer& buffer : plan.buffers)
     if (buffer.role == codegen::Buffer::Role::workspace) workspace_.push_back(amount(buffer.bytes));
+  if (!workspace_.empty()) StreamMemory::prepare(device);
   size_t next = 0;
   for (const codegen::Step& step : plan.steps) {
     Step& made = steps_.emplace_back();
@@ -85,14 +84,19 @@ Executable::KernelLaunch Executable::load(const codegen::KernelStep& step,
       modules_.emplace_back(device_, binary.cubin, binary.ptx, step.symbol, binary.compiler);
   KernelLaunch made;
   made.symbol = step.symbol;
-  made.function = module.function(step.symbol, step.shared_bytes);
   made.shape = {1, step.threads, step.cluster, step.shared_bytes, step.cooperative};
+  made.function = module.function(step.symbol, made.shape);
   made.grid = amount(step.grid);
   for (const codegen::KernelParam& param : step.params) {
     internal_check(
         param.source >= 0 && static_cast<size_t>(param.source) < params_.size() + workspace_.size(),
         "a kernel parameter has no source");
     made.sources.push_back(param.source);
+    made.maps.push_back(
+        param.map ? std::make_unique<TensorMapCache>(
+                        *param.map, fmt::format("{}, mapping '{}'", step.symbol, param.name))
+                  : nullptr);
+    made.mapped += param.map.has_value();
     if (!param.tensor) scalars_.emplace_back(param.name, param.source);
   }
   return made;
@@ -127,7 +131,7 @@ int64_t Executable::evaluate(const Amount& amount, std::span<const ParamValue> v
 
 int64_t Executable::workspace_bytes(std::span<const ParamValue> values) const {
   int64_t total = 0;
-  for (const Amount& bytes : workspace_) total += round_up(evaluate(bytes, values));
+  for (const Amount& bytes : workspace_) total += codegen::workspace_span(evaluate(bytes, values));
   return total;
 }
 
@@ -142,7 +146,7 @@ void Executable::launch(std::span<const ParamValue> values, void* workspace,
       const uint64_t address =
           reinterpret_cast<uintptr_t>(workspace) + static_cast<uint64_t>(offset);
       all.values()[params_.size() + i].bits = address;
-      offset += round_up(evaluate(workspace_[i], values));
+      offset += codegen::workspace_span(evaluate(workspace_[i], values));
     }
   }
   for (const Step& step : steps_) {
@@ -163,18 +167,34 @@ void Executable::run(const KernelLaunch& kernel, std::span<ParamValue> values,
   if (shape.grid > std::numeric_limits<int32_t>::max())
     raise(ErrorId::grid_too_large, {}, name_, shape.grid);
   Scratch<void*> pointers(kernel.sources.size());
-  for (size_t i = 0; i < kernel.sources.size(); ++i)
-    pointers.values()[i] = &values[static_cast<size_t>(kernel.sources[i])];
+  Scratch<TensorMap, kInlineMaps> maps(kernel.mapped);
+  size_t next_map = 0;
+  for (size_t i = 0; i < kernel.sources.size(); ++i) {
+    ParamValue& value = values[static_cast<size_t>(kernel.sources[i])];
+    pointers.values()[i] = &value;
+    if (kernel.maps[i] == nullptr) continue;
+    TensorMap& map = maps.values()[next_map++];
+    map = kernel.maps[i]->get(value.bits);
+    pointers.values()[i] = &map;
+  }
   launch_kernel(kernel.function, shape, stream, pointers.values().data(), kernel.symbol);
 }
 
 std::vector<std::shared_ptr<const CompiledCuda>> compile_plan(const codegen::Plan& plan,
                                                               CubinCache& cache) {
-  std::vector<std::shared_ptr<const CompiledCuda>> binaries;
+  std::vector<const codegen::KernelStep*> kernels;
   for (const codegen::Step& step : plan.steps)
-    if (step.kind == codegen::Step::Kind::kernel)
-      binaries.push_back(
-          compile_cached(step.kernel.source, step.kernel.symbol, plan.target, cache));
+    if (step.kind == codegen::Step::Kind::kernel) kernels.push_back(&step.kernel);
+  const auto compile = [&](const codegen::KernelStep& kernel) {
+    return compile_cached(kernel.source, kernel.symbol, plan.target, cache);
+  };
+  // All but the first on threads of their own; an exception of one comes out of its future.
+  std::vector<std::future<std::shared_ptr<const CompiledCuda>>> others;
+  for (size_t i = 1; i < kernels.size(); ++i)
+    others.push_back(std::async(std::launch::async, compile, std::cref(*kernels[i])));
+  std::vector<std::shared_ptr<const CompiledCuda>> binaries;
+  if (!kernels.empty()) binaries.push_back(compile(*kernels[0]));
+  for (auto& other : others) binaries.push_back(other.get());
   return binaries;
 }
 

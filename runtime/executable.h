@@ -11,6 +11,7 @@
 #include "tilewright/codegen/plan.h"
 #include "tilewright/runtime/cubin_cache.h"
 #include "tilewright/runtime/driver.h"
+#include "tilewright/runtime/tensor_map_cache.h"
 
 namespace tilewright::runtime {
 
@@ -42,8 +43,9 @@ class Executable {
   int64_t workspace_bytes(std::span<const ParamValue> values) const;
 
   /// Enqueues all steps on the stream, with the device's context current. Allocates nothing on the
-  /// device and does not wait; legal in stream capture. `workspace` has at least workspace_bytes.
-  /// Raises grid_too_large or cuda_call.
+  /// device and does not wait; legal in stream capture. `workspace` has at least workspace_bytes
+  /// and starts at a multiple of codegen::kWorkspaceAlignment. Raises grid_too_large, cuda_call, or
+  /// missing_driver where a kernel needs what the driver does not have.
   void launch(std::span<const ParamValue> values, void* workspace, CUstream_st* stream) const;
 
   int device() const { return device_; }
@@ -60,6 +62,9 @@ class Executable {
     LaunchShape shape;
     Amount grid;
     std::vector<int> sources;  // index of the parameter, or params + index of the workspace buffer
+    std::vector<std::unique_ptr<TensorMapCache>>
+        maps;           // by parameter; null: takes the value itself
+    size_t mapped = 0;  // parameters that take a map
   };
   struct Fill {
     int source = 0;
@@ -87,7 +92,8 @@ class Executable {
   std::vector<Amount> workspace_;  // bytes of each workspace buffer
 };
 
-/// Compiles every kernel step of a plan through the cache; the result fits Executable.
+/// Compiles every kernel step of a plan through the cache, several at the same time; the result
+/// fits Executable.
 std::vector<std::shared_ptr<const CompiledCuda>> compile_plan(
     const codegen::Plan& plan, CubinCache& cache = CubinCache::instance());
 

@@ -154,6 +154,15 @@ int number_before(std::string_view line, std::string_view words) {
   return value;
 }
 
+template <class Visit>
+void for_each_line(std::string_view text, const Visit& visit) {
+  while (!text.empty()) {
+    const size_t end = std::min(text.find('\n'), text.size());
+    visit(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
+
 bool mentions(const std::string& text, std::string_view words) {
   return text.find(words) != std::string::npos;
 }
@@ -198,31 +207,46 @@ CompiledCuda compile_cuda(const std::string& source, const std::string& name, co
   const std::string file = options.file.empty() ? name + ".cu" : options.file;
   Program program(library.call, source, file);
   const int code = program.compile(nvrtc_options(target, options, library.status.version));
-  std::string log = trimmed(program.text(library.call.log_size, library.call.log));
+  std::string text = trimmed(program.text(library.call.log_size, library.call.log));
   if (code != 0)
-    raise_compile_failure({code, library.call.error_text(code), std::move(log), name, target,
+    raise_compile_failure({code, library.call.error_text(code), std::move(text), name, target,
                            library.status.version, library.status.path});
   CompiledCuda result;
   result.cubin = program.text(library.call.cubin_size, library.call.cubin);
   result.ptx = trimmed(program.text(library.call.ptx_size, library.call.ptx));
-  result.resources = parse_resources(log);
-  result.log = std::move(log);
+  result.resources = parse_resources(text);
+  result.log = std::move(text);
   result.compiler = library.status.version;
   internal_check(!result.cubin.empty(), "NVRTC gave no machine code");
+  for (const std::string& note : result.notes())
+    log(mentions(note, "Performance Loss") ? LogLevel::warning : LogLevel::info, "kernel {}: {}",
+        name, note);
   return result;
+}
+
+std::vector<std::string> CompiledCuda::notes() const {
+  std::vector<std::string> found;
+  for_each_line(log, [&](std::string_view line) {
+    // "ptxas info    : (C7511) Potential Performance Loss: .." and "ptxas warning : .."; figures
+    // have no number in brackets.
+    if (!line.starts_with("ptxas")) return;
+    const size_t text = line.find(": ");
+    if (text == line.npos) return;
+    const bool warning = line.substr(0, text).find("warning") != line.npos;
+    if (warning || line.substr(text + 2).starts_with("(C"))
+      found.emplace_back(line.substr(text + 2));
+  });
+  return found;
 }
 
 Resources parse_resources(std::string_view log) {
   Resources most;
-  while (!log.empty()) {
-    const size_t end = std::min(log.find('\n'), log.size());
-    const std::string_view line = log.substr(0, end);
-    log.remove_prefix(std::min(end + 1, log.size()));
+  for_each_line(log, [&](std::string_view line) {
     most.registers = std::max(most.registers, number_before(line, " registers"));
     most.spill_bytes = std::max(most.spill_bytes, number_before(line, " bytes spill stores"));
     most.shared_bytes = std::max(most.shared_bytes, number_before(line, " bytes smem"));
     most.local_bytes = std::max(most.local_bytes, number_before(line, " bytes stack frame"));
-  }
+  });
   return most;
 }
 

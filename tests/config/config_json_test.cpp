@@ -30,7 +30,8 @@ TEST(ConfigJson, RoundTrip) {
                    .blocks_per_sm = 2,
                    .persistent = true,
                    .cluster = 2,
-                   .split_k = 7};
+                   .split_k = 7,
+                   .repitch = true};
   EXPECT_EQ(parse_config(to_json(all)), all);
   EXPECT_EQ(parse_config(to_json(Config{})), Config{});
   EXPECT_EQ(parse_config("{}"), Config{});
@@ -91,6 +92,7 @@ TEST(ConfigJson, EveryFieldRefusesWrongValues) {
       {"persistent", "1", "true or false", "1"},
       {"cluster", "null", "an integer from 1", "null"},
       {"split_k", "-3", "an integer from 1", "-3"},
+      {"repitch", "1", "true or false", "1"},
   };
   for (const BadField& bad : cases) {
     const std::string text = fmt::format(R"({{"{}":{}}})", bad.field, bad.value);

@@ -163,6 +163,55 @@ TEST_F(LaunchPlan, FailedLaunchNamesTheKernel) {
                [&] { launch(executable, 1, workspace_); });
 }
 
+TEST_F(LaunchPlan, ClustersAndCooperativeGrids) {
+  Plan clustered = plan();
+  KernelStep& kernel = clustered.steps[2].kernel;
+  kernel.cluster = 2;
+  kernel.grid = integer(6);
+  fake_.opted_in_clusters = false;
+  launch(load(clustered), 1, workspace_);
+  EXPECT_EQ(fake_.launches.back().cluster, 2u);
+  EXPECT_EQ(fake_.launches.back().grid, 6u);
+  EXPECT_EQ(fake_.launches.back().threads, 128u);
+  EXPECT_EQ(fake_.launches.back().shared_bytes, 100u * 1024);
+  EXPECT_FALSE(fake_.launches.back().cooperative);
+  EXPECT_FALSE(fake_.opted_in_clusters);
+
+  kernel.cooperative = true;
+  kernel.cluster = 1;
+  launch(load(clustered), 1, workspace_);
+  EXPECT_EQ(fake_.launches.back().cluster, 1u);
+  EXPECT_TRUE(fake_.launches.back().cooperative);
+
+  kernel.cluster = 16;  // more than every GPU takes must be asked for
+  kernel.grid = integer(32);
+  launch(load(clustered), 1, workspace_);
+  EXPECT_EQ(fake_.launches.back().cluster, 16u);
+  EXPECT_TRUE(fake_.opted_in_clusters);
+}
+
+TEST_F(LaunchPlan, ImpossibleClustersAreBugs) {
+  Plan clustered = plan();
+  clustered.steps[2].kernel.cluster = 4;
+  clustered.steps[2].kernel.grid = integer(6);
+  const Executable executable = load(clustered);
+  EXPECT_THROW(launch(executable, 1, workspace_), InternalError);
+  clustered.steps[2].kernel.cluster = 32;
+  EXPECT_THROW(load(clustered), InternalError);
+}
+
+TEST_F(LaunchPlan, FailedClusterLaunchNamesTheKernel) {
+  Plan clustered = plan();
+  clustered.steps[2].kernel.cluster = 2;
+  clustered.steps[2].kernel.grid = integer(2);
+  const Executable executable = load(clustered);
+  fake_.fail_in = "cuLaunchKernelEx";
+  fake_.fail_code = 1;
+  expect_error(ErrorId::cuda_call, 0,
+               "k_01234567: the CUDA driver reports CUDA_ERROR_INVALID_VALUE",
+               [&] { launch(executable, 1, workspace_); });
+}
+
 TEST_F(LaunchPlan, ModulesAreUnloaded) {
   const int before = fake_.loaded_modules;
   {

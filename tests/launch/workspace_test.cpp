@@ -40,10 +40,10 @@ class Workspace : public ::testing::Test {
   std::vector<runtime::Parameter> parameters() const {
     return tilewright::parameters(*specialization_.traced.fn);
   }
-  void run(const TensorView& workspace, bool allocate) {
+  void run(const TensorView& workspace, const Stream& stream = {}) {
     const std::vector<runtime::Argument> args = {
         {&x_.view()}, {nullptr, DType::f32, 0}, {&x_.view()}};
-    run_specialization(specialization_, {.workspace = workspace}, args, allocate);
+    run_specialization(specialization_, {.stream = stream, .workspace = workspace}, args);
   }
 
   FakeCuda& fake_ = fake_cuda();
@@ -54,29 +54,62 @@ class Workspace : public ::testing::Test {
 
 TEST_F(Workspace, OfTheCallerIsUsed) {
   const Array memory(Device::cuda(0), {1024}, DType::u8);
-  const int allocated = fake_.allocated;
-  run(memory, false);
+  const int allocated = fake_.allocated, pooled = fake_.pool_allocated;
+  run(memory);
   EXPECT_EQ(fake_.allocated, allocated);
+  EXPECT_EQ(fake_.pool_allocated, pooled);
   ASSERT_EQ(fake_.launches.size(), 1u);
   EXPECT_EQ(fake_.launches[0].pointer, memory.data());
   EXPECT_EQ(fake_.launches[0].bytes, 1000u);
 }
 
-TEST_F(Workspace, TooLittleOrOnTheHostIsRefused) {
-  expect_error(ErrorId::workspace_needed, 0, "needs 1024 bytes of workspace; .workspace has 0",
-               [&] { run({}, false); });
+TEST_F(Workspace, ThatDoesNotFitIsRefused) {
+  const auto refused = [&](const TensorView& workspace, std::string_view text) {
+    expect_error(ErrorId::workspace_needed, 0, text, [&] { run(workspace); });
+  };
   const Array small(Device::cuda(0), {1023}, DType::u8);
-  expect_error(ErrorId::workspace_needed, 0, ".workspace has 1023", [&] { run(small, false); });
+  refused(small,
+          "needs 1024 contiguous bytes of workspace on cuda:0, at a multiple of 256 bytes; "
+          ".workspace is 1023 bytes on cuda:0");
   const Array host(Device::cpu(), {4096}, DType::u8);
-  expect_error(ErrorId::workspace_needed, 0, "needs 1024", [&] { run(host, false); });
+  refused(host, ".workspace is 4096 bytes on cpu");
+  const Array large(Device::cuda(0), {64, 64}, DType::u8);
+  refused(large.t(), ".workspace is 4096 bytes on cuda:0, not contiguous");
+  refused(large.slice(0, 1, 64), fmt::format(".workspace is 4032 bytes on cuda:0, at address {:#x}",
+                                             reinterpret_cast<uintptr_t>(large.data()) + 64));
+  std::vector<char> heap(8192);
+  const auto aligned = (reinterpret_cast<uintptr_t>(heap.data()) + 255) / 256 * 256;
+  expect_error(ErrorId::argument_host_memory, 0, "'.workspace' is said to be on cuda:0", [&] {
+    run(TensorView(reinterpret_cast<void*>(aligned), DType::u8, {2048}, Device::cuda(0)));
+  });
   EXPECT_TRUE(fake_.launches.empty());
 }
 
-TEST_F(Workspace, OfACallIsAllocatedAndFreed) {
-  const int live = fake_.allocations, ever = fake_.allocated;
-  run({}, true);
-  EXPECT_EQ(fake_.allocated, ever + 1);
-  EXPECT_EQ(fake_.allocations, live);
+TEST_F(Workspace, IsAllocatedInTheStreamsOrder) {
+  const Stream stream = Stream::create();
+  const int ever = fake_.pool_allocated, waits = fake_.synchronizations;
+  run({}, stream);
+  EXPECT_EQ(fake_.pool_allocated, ever + 1);
+  EXPECT_EQ(fake_.pool_allocations, 0);
+  EXPECT_EQ(fake_.pool_stream, stream.handle());
+  EXPECT_EQ(fake_.pool_releases_at, 1u);  // behind the launch
+  EXPECT_EQ(fake_.synchronizations, waits);
+}
+
+TEST_F(Workspace, IsAllocatedInCapture) {
+  const Stream stream = Stream::create();
+  fake_.capturing = stream.handle();
+  run({}, stream);
+  fake_.capturing = nullptr;
+  EXPECT_EQ(fake_.launches.size(), 1u);
+}
+
+TEST_F(Workspace, RunningOutOfItSaysHowMuch) {
+  fake_.fail_in = "cuMemAllocFromPoolAsync";
+  fake_.fail_code = 2;
+  expect_error(ErrorId::device_out_of_memory, 0, "allocating 1024 bytes of workspace",
+               [&] { run({}); });
+  EXPECT_TRUE(fake_.launches.empty());
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cuda.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -14,6 +15,7 @@
 
 using tilewright::testing::FakeCuda;
 using tilewright::testing::FakeLaunch;
+using tilewright::testing::FakeTensorMap;
 
 namespace {
 
@@ -53,6 +55,26 @@ auto allocation_of(CUdeviceptr address) {
   return pointer < it->first + it->second ? it : memory.end();
 }
 
+CUdeviceptr allocate(size_t bytes) {
+  auto* pointer = static_cast<char*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  std::lock_guard lock(mutex);
+  memory[pointer] = bytes;
+  return reinterpret_cast<CUdeviceptr>(pointer);
+}
+
+CUresult launch(const char* call, FakeLaunch made, CUfunction function, void** params) {
+  const CUresult code = needs_context(call);
+  if (code != CUDA_SUCCESS) return code;
+  made.kernel = *reinterpret_cast<std::string*>(function);
+  made.context = contexts.back();
+  if (state.recording) {
+    std::lock_guard lock(mutex);
+    state.launches.push_back(made);
+  }
+  if (state.run != nullptr) state.run(made.kernel.c_str(), params);
+  return CUDA_SUCCESS;
+}
+
 }  // namespace
 
 extern "C" {
@@ -69,7 +91,7 @@ CUresult cuGetErrorName(CUresult code, const char** name) {
       {1, "CUDA_ERROR_INVALID_VALUE"},       {2, "CUDA_ERROR_OUT_OF_MEMORY"},
       {100, "CUDA_ERROR_NO_DEVICE"},         {201, "CUDA_ERROR_INVALID_CONTEXT"},
       {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"}, {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"},
-      {700, "CUDA_ERROR_ILLEGAL_ADDRESS"}};
+      {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},   {801, "CUDA_ERROR_NOT_SUPPORTED"}};
   const auto it = names.find(code);
   *name = it != names.end() ? it->second : nullptr;
   return *name != nullptr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
@@ -137,8 +159,10 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
   *function = reinterpret_cast<CUfunction>(const_cast<std::string*>(&kept));
   return needs_context("cuModuleGetFunction");
 }
-CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int value) {
-  state.opted_in_shared = value;
+CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute attribute, int value) {
+  if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) state.opted_in_shared = value;
+  if (attribute == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED)
+    state.opted_in_clusters = value != 0;
   return needs_context("cuFuncSetAttribute");
 }
 CUresult cuFuncGetAttribute(int* value, CUfunction_attribute, CUfunction) {
@@ -148,26 +172,55 @@ CUresult cuFuncGetAttribute(int* value, CUfunction_attribute, CUfunction) {
 CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned, unsigned, unsigned threads,
                         unsigned, unsigned, unsigned shared, CUstream stream, void** params,
                         void**) {
-  const CUresult code = needs_context("cuLaunchKernel");
-  if (code != CUDA_SUCCESS) return code;
-  const std::string& name = *reinterpret_cast<std::string*>(function);
-  if (state.recording) {
-    std::lock_guard lock(mutex);
-    state.launches.push_back({name, x, threads, shared, stream, contexts.back(), nullptr, 0, 0});
+  return launch("cuLaunchKernel",
+                {.grid = x, .threads = threads, .shared_bytes = shared, .stream = stream}, function,
+                params);
+}
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** params,
+                          void**) {
+  FakeLaunch made{.grid = config->gridDimX,
+                  .threads = config->blockDimX,
+                  .shared_bytes = config->sharedMemBytes,
+                  .stream = config->hStream};
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    const CUlaunchAttribute& attribute = config->attrs[i];
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+      made.cluster = attribute.value.clusterDim.x;
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+      made.cooperative = attribute.value.cooperative != 0;
   }
-  if (state.run != nullptr) state.run(name.c_str(), params);
+  return launch("cuLaunchKernelEx", made, function, params);
+}
+
+CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType dtype, cuuint32_t rank,
+                                void* base, const cuuint64_t* sizes, const cuuint64_t* strides,
+                                const cuuint32_t* box, const cuuint32_t* steps,
+                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
+  const CUresult code = result("cuTensorMapEncodeTiled");
+  if (code != CUDA_SUCCESS) return code;
+  FakeTensorMap made{base, dtype, swizzle, interleave, promotion, fill, rank};
+  for (cuuint32_t i = 0; i < std::min(rank, 3u); ++i) {
+    made.sizes[i] = sizes[i];
+    made.box[i] = box[i];
+    made.steps[i] = steps[i];
+    if (i > 0) made.strides[i - 1] = strides[i - 1];
+  }
+  static_assert(sizeof made <= sizeof *map);
+  std::memset(map, 0, sizeof *map);
+  std::memcpy(map, &made, sizeof made);
+  std::lock_guard lock(mutex);
+  state.maps.push_back(made);
   return CUDA_SUCCESS;
 }
 
 CUresult cuMemAlloc_v2(CUdeviceptr* address, size_t bytes) {
   const CUresult code = needs_no_capture("cuMemAlloc");
   if (code != CUDA_SUCCESS) return code;
-  auto* pointer = static_cast<char*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  *address = allocate(bytes);
   std::lock_guard lock(mutex);
-  memory[pointer] = bytes;
   ++state.allocations;
   ++state.allocated;
-  *address = reinterpret_cast<CUdeviceptr>(pointer);
   return CUDA_SUCCESS;
 }
 CUresult cuMemFree_v2(CUdeviceptr address) {
@@ -175,6 +228,29 @@ CUresult cuMemFree_v2(CUdeviceptr address) {
   if (memory.erase(reinterpret_cast<char*>(address)) == 0) return CUDA_ERROR_INVALID_VALUE;
   std::free(reinterpret_cast<void*>(address));
   --state.allocations;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemPoolCreate(CUmemoryPool* pool, const CUmemPoolProps*) {
+  *pool = reinterpret_cast<CUmemoryPool>(&primary);
+  return result("cuMemPoolCreate");
+}
+CUresult cuMemPoolSetAttribute(CUmemoryPool, CUmemPool_attribute, void*) { return CUDA_SUCCESS; }
+CUresult cuMemAllocFromPoolAsync(CUdeviceptr* address, size_t bytes, CUmemoryPool, CUstream) {
+  const CUresult code = needs_context("cuMemAllocFromPoolAsync");
+  if (code != CUDA_SUCCESS) return code;
+  *address = allocate(bytes);
+  std::lock_guard lock(mutex);
+  ++state.pool_allocations;
+  ++state.pool_allocated;
+  return CUDA_SUCCESS;
+}
+CUresult cuMemFreeAsync(CUdeviceptr address, CUstream stream) {
+  std::lock_guard lock(mutex);
+  if (memory.erase(reinterpret_cast<char*>(address)) == 0) return CUDA_ERROR_INVALID_VALUE;
+  std::free(reinterpret_cast<void*>(address));
+  --state.pool_allocations;
+  state.pool_stream = stream;
+  state.pool_releases_at = state.launches.size();
   return CUDA_SUCCESS;
 }
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size_t bytes, CUstream) {
@@ -194,8 +270,11 @@ CUresult cuMemsetD8Async(CUdeviceptr address, unsigned char value, size_t bytes,
   if (code != CUDA_SUCCESS) return code;
   std::memset(reinterpret_cast<void*>(address), value, bytes);
   std::lock_guard lock(mutex);
-  state.launches.push_back(
-      {"", 0, 0, 0, stream, contexts.back(), reinterpret_cast<void*>(address), value, bytes});
+  state.launches.push_back({.stream = stream,
+                            .context = contexts.back(),
+                            .pointer = reinterpret_cast<void*>(address),
+                            .value = value,
+                            .bytes = bytes});
   return CUDA_SUCCESS;
 }
 
