@@ -294,6 +294,10 @@ class Assigner {
   bool assign_store(ir::Rewriter& rewriter, const Op& op) {
     const Value* value = op.operand(1);
     const Layout has = chooser_.of(value);
+    if (auto bulk = bulk_store(fn_, facts_, op, has, config_, target_)) {
+      out_.bulk_stores.emplace(rewriter.clone(op), std::move(*bulk));
+      return true;
+    }
     const Layout wanted = memory_layout(op, has, value->type);
     const Value* converted = in_layout(rewriter, rewriter(value), has, wanted);
     rewriter.clone(op)->operands[1] = converted;

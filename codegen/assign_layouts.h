@@ -27,6 +27,14 @@ struct BulkCopy {
   int64_t bytes = 0;      ///< of a slot
 };
 
+/// A store that goes through shared memory, from where the hardware writes it by tensor map: each
+/// warpgroup its own 64 rows, a panel of columns at a time.
+struct BulkStore {
+  TensorMapSpec map;
+  std::vector<int> dims;  ///< the tensor's dimensions as the map lists them, fastest first
+  SharedLayout panel;     ///< 64 rows of a panel
+};
+
 /// A function whose every tile has a register layout. Operations that need an operand in another
 /// layout than it has are preceded by `convert`.
 struct LaidOut {
@@ -36,6 +44,7 @@ struct LaidOut {
   std::unordered_map<const ir::Op*, CopyPlan> copies;
   std::unordered_map<const ir::Op*, BulkCopy> bulk;  ///< those of `copies` made by tensor map: all
                                                      ///< of a pipelined loop's or none
+  std::unordered_map<const ir::Op*, BulkStore> bulk_stores;
 };
 
 /// Chooses layouts. Dots come first: their accumulator gets dot_layout. Then, from the largest tile

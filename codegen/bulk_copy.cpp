@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "tilewright/codegen/matrix_layouts.h"
 #include "tilewright/codegen/matrix_operand.h"
 #include "tilewright/codegen/tensor_map.h"
 #include "tilewright/ir/builder.h"
@@ -18,6 +19,7 @@ using ir::OpKind;
 using ir::Value;
 
 constexpr int kMostBox = 256;
+constexpr int kPieceRows = 64;  // of a warpgroup's product
 
 bool is_slice(const Value* index) { return index->type.kind == ir::Type::Kind::slice; }
 
@@ -79,6 +81,16 @@ std::optional<BulkCopy> bulk_copy(const LaidOut& out, const ir::Facts& facts, co
   return result;
 }
 
+/// Whether the kernel loads from a tensor.
+bool is_read(const ir::Function& fn, const Value* tensor) {
+  bool found = false;
+  ir::for_each_op(fn.body(), [&](const Op& op) {
+    if (op.kind == OpKind::load || op.kind == OpKind::copy)
+      found |= fn.param_of(ir::AccessView(op).tensor) == fn.param_of(tensor);
+  });
+  return found;
+}
+
 /// Whether a thread that computes no tiles can know the scalar: it comes from positions, sizes,
 /// parameters and arithmetic on them, not from what a loop carries or memory holds.
 bool is_plain(const Value* value) {
@@ -133,6 +145,47 @@ void choose_bulk_copies(LaidOut& out, const Config& config, const Target& target
     }
     out.bulk.merge(found);
   });
+}
+
+std::optional<BulkStore> bulk_store(const ir::Function& fn, const ir::Facts& facts, const Op& store,
+                                    const Layout& layout, const Config& config,
+                                    const Target& target) {
+  const ir::AccessView access(store);
+  const ir::Param* param = fn.param_of(access.tensor);
+  if (config.copy != CopyKind::tma || target.sm < 90 || param == nullptr) return std::nullopt;
+  const auto extents = fn.extents(access.value->type.shape);
+  if (config.warps % 4 != 0 || extents.size() != 2 || extents[0] % kPieceRows != 0 ||
+      is_read(fn, access.tensor))
+    return std::nullopt;
+  const int64_t columns =
+      extents[1] / (config.warps / 4 / wgmma_groups_along_rows(extents[0], config.warps));
+  if (extents[1] % 8 != 0 || columns % 8 != 0 ||
+      !(layout == wgmma_layout(extents[0], extents[1], config.warps)))
+    return std::nullopt;
+  const TensorSpec& spec = param->spec;
+  const AccessFacts found = analyze_access(fn, facts, store, config.vector);
+  const int bytes = size_of(spec.dtype);
+  if (bytes < 2 || bytes > 4 || found.contiguous_axis != 1 || !takes_tensor_map(spec) ||
+      mapped_dimension(spec) != found.contiguous_dim)
+    return std::nullopt;
+  const auto whole = matrix_operand_layout({kPieceRows, columns}, {0, 1}, bytes);
+  if (!whole) return std::nullopt;
+  BulkStore result;
+  result.panel = *matrix_operand_layout({kPieceRows, whole->panel}, {0, 1}, bytes);
+  result.dims = map_order(access, found.contiguous_dim);
+  result.map.dtype = spec.dtype;
+  result.map.swizzle = swizzle_bytes(result.panel, bytes);
+  for (int d : result.dims) {
+    const Value* index = access.indices[d];
+    if (!limit_is_tensors(facts, store, index, d, spec.sizes[d])) return std::nullopt;
+    const bool contiguous = d == found.contiguous_dim;
+    result.map.sizes.push_back(spec.sizes[d]);
+    result.map.strides.push_back(contiguous ? 1 : spec.strides[d]);
+    result.map.box.push_back(contiguous        ? static_cast<int>(whole->panel)
+                             : is_slice(index) ? kPieceRows
+                                               : 1);
+  }
+  return result;
 }
 
 bool is_bulk_loop(const LaidOut& laid_out, const Op& loop) {

@@ -1,7 +1,10 @@
 // Which copies to shared memory are made by bulk tensor copies (TMA), issued by one thread.
 #pragma once
 
+#include <optional>
+
 #include "tilewright/codegen/assign_layouts.h"
+#include "tilewright/ir/facts.h"
 
 namespace tilewright::codegen {
 
@@ -11,6 +14,14 @@ namespace tilewright::codegen {
 /// the hardware writes zeros), and its slot is laid out as the hardware writes it. The loop must be
 /// reached by control flow that a thread can follow which computes no tiles.
 void choose_bulk_copies(LaidOut& out, const Config& config, const Target& target);
+
+/// How `store` of a tile in `layout` is made by bulk copies from shared memory; none when it cannot
+/// or should not be: the config asks for other copies, the layout is not that of warpgroups'
+/// products, the tensor takes no map, what lies outside the tile's limits could lie inside the
+/// tensor, or the kernel reads the tensor too.
+std::optional<BulkStore> bulk_store(const ir::Function& fn, const ir::Facts& facts,
+                                    const ir::Op& store, const Layout& layout, const Config& config,
+                                    const Target& target);
 
 /// Whether `loop` is a pipelined loop filled by bulk copies.
 bool is_bulk_loop(const LaidOut& laid_out, const ir::Op& loop);

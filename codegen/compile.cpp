@@ -108,6 +108,7 @@ void add_kernel(Plan& plan, const ir::Function& fn, const Lowered& lowered,
   }
   step.kernel.grid = kernel.grid;
   step.kernel.threads = kernel.threads;
+  step.kernel.cluster = kernel.cluster;
   step.kernel.shared_bytes = kernel.shared_bytes;
   step.kernel.accesses = lowered.accesses;
   plan.steps.push_back(std::move(step));

@@ -29,17 +29,6 @@ Split split_of(const Layout& layout) {
   return split;
 }
 
-/// The number of this thread's warpgroup, declared once.
-ExprRef warpgroup(Lowering& lowering) {
-  if (lowering.config.warps == 4) return integer(0);
-  std::string& variable = lowering.thread_offsets["warpgroup"];
-  if (variable.empty()) {
-    variable = lowering.names.unique("warpgroup");
-    lowering.prologue.push_back(declare("int", variable, name("threadIdx.x") / integer(128)));
-  }
-  return name(variable);
-}
-
 /// An operand whose rows (of a) or columns (of b) begin at `outer`, from depth `k` on.
 ExprRef operand_at(const Lowering& lowering, const Op& op, int operand, const ExprRef& outer,
                    const ExprRef& k) {
@@ -69,6 +58,16 @@ ExprRef operand_at(const Lowering& lowering, const Op& op, int operand, const Ex
 }
 
 }  // namespace
+
+ExprRef warpgroup(Lowering& lowering) {
+  if (lowering.config.warps == 4) return integer(0);
+  std::string& variable = lowering.thread_offsets["warpgroup"];
+  if (variable.empty()) {
+    variable = lowering.names.unique("warpgroup");
+    lowering.prologue.push_back(declare("int", variable, name("threadIdx.x") / integer(128)));
+  }
+  return name(variable);
+}
 
 void lower_dot_wgmma(Lowering& lowering, const Op& op) {
   const Layout& layout = lowering.layout(op.result());

@@ -188,6 +188,8 @@ void lower_load(Lowering& lowering, const Op& op) {
 }
 
 void lower_store(Lowering& lowering, const Op& op) {
+  if (auto bulk = lowering.in.bulk_stores.find(&op); bulk != lowering.in.bulk_stores.end())
+    return lower_bulk_store(lowering, op, bulk->second);
   const ir::AccessView access(op);
   const Value* value = access.value;
   const AccessFacts facts = analyze_access(lowering.fn, lowering.facts, op, lowering.config.vector);

@@ -108,6 +108,7 @@ std::vector<Stmt> lower_as(Lowering& lowering, Role role, const std::vector<cons
   return lowering.collect([&] {
     emit_ring_states(lowering, loops);
     lower_region(lowering, lowering.fn.body());
+    if (role == Role::consumer) finish_bulk_stores(lowering);
   });
 }
 

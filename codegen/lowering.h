@@ -84,7 +84,8 @@ struct Lowering {
   std::unordered_map<const ir::Op*, BulkRings> bulk;  ///< by loop
   std::unordered_set<const ir::Value*> producer_needs;
   std::unordered_set<const ir::Value*> read_by_wgmma;  ///< rings
-  ExprRef cluster_rank;                                ///< a variable of the role
+  bool has_bulk_stores = false;
+  ExprRef cluster_rank;                      ///< a variable of the role
   const ir::Value* cluster_slice = nullptr;  ///< of the grid: differs among the blocks of a cluster
   std::vector<const ir::Value*> in_flight;   ///< results of products issued and not waited for
   std::unordered_set<const ir::Op*> overwriting;     ///< products whose first step overwrites
@@ -216,6 +217,8 @@ void lower_dot(Lowering& lowering, const ir::Op& op);
 void lower_dot_fma(Lowering& lowering, const ir::Op& op);
 void lower_dot_mma(Lowering& lowering, const ir::Op& op);
 void lower_dot_wgmma(Lowering& lowering, const ir::Op& op);
+/// The number of this thread's warpgroup, declared once.
+ExprRef warpgroup(Lowering& lowering);
 /// The accumulator's array, holding the third operand's value.
 std::string prepare_accumulator(Lowering& lowering, const ir::Op& dot, const Layout& layout);
 
@@ -244,6 +247,10 @@ std::string declare_map(Lowering& lowering, const ir::Value* tensor, const Tenso
                         bool written);
 /// Whether the blocks of a cluster all read the tile, each copying a part to all of them.
 bool is_shared_by_cluster(const Lowering& lowering, const ir::Op& copy);
+/// A store through shared memory by bulk copies (lower_bulk_store.cpp), and what has to follow the
+/// last one.
+void lower_bulk_store(Lowering& lowering, const ir::Op& op, const BulkStore& bulk);
+void finish_bulk_stores(Lowering& lowering);
 void lower_bulk_wait(Lowering& lowering, const BulkRings& rings);
 void lower_bulk_release(Lowering& lowering, const BulkRings& rings);
 

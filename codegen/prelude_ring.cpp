@@ -16,6 +16,11 @@ std::vector<Helper> ring_helpers() {
   }
   __device__ __forceinline__ int previous() const { return stage == 0 ? stages - 1 : stage - 1; }
 };)"},
+      {.name = "word",
+       .doc = "two halves in one word",
+       .text = R"(template <class T> __device__ __forceinline__ unsigned word(T low, T high) {
+  return low.bits | (unsigned)high.bits << 16;
+})"},
       {.name = "rows",
        .doc = "the n rows of an array of registers from `first` on, as an array",
        .text = R"(template <int n, class T, int m>

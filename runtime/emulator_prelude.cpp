@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "tilewright/codegen/prelude_wgmma.h"
 #include "tilewright/ir/error.h"
+#include "tilewright/runtime/emulator_prelude_hopper.h"
 #include "tilewright/runtime/emulator_prelude_mma.h"
 
 namespace tilewright::runtime {
@@ -12,7 +15,7 @@ namespace {
 
 // CUDA's keywords, and the hooks. Functions marked TW_PLAIN are not instrumented, so that each
 // access is seen once; they stay functions, whose return address tells the statement.
-constexpr std::string_view kHooks = R"(
+constexpr std::string_view kKeywords = R"(
 #define __global__
 #define __device__
 #define __forceinline__ inline
@@ -25,6 +28,8 @@ constexpr std::string_view kHooks = R"(
   extern "C" __attribute__((const, noinline, visibility("hidden"), no_sanitize("thread")))
 #define TW_HERE __builtin_return_address(0)
 struct TwDim3 { unsigned x, y, z; };
+struct TwOperand { unsigned long long descriptor; const unsigned* words; int swizzle, k_first; };
+struct TwProduct { void* sums; int n, k, type_a, type_b, accumulate; TwOperand a, b; };
 struct TwHooks {
   void (*access)(const void*, unsigned long, int, const void*);
   unsigned char* (*shared)();
@@ -37,7 +42,9 @@ struct TwHooks {
   void (*copy_async_wait)(int, const void*);
   float (*f16_to_float)(unsigned short);
   unsigned short (*float_to_f16)(float);
-};
+)";
+
+constexpr std::string_view kHookCalls = R"(};
 extern "C" { __attribute__((visibility("default"))) TwHooks tw_hooks; }
 struct TwWords { unsigned long low, high; };
 TW_PLAIN TwWords tw_emu_load(const void* from, unsigned bytes) {
@@ -207,23 +214,21 @@ TW_EXTREMA(int) TW_EXTREMA(unsigned) TW_EXTREMA(long long) TW_EXTREMA(unsigned l
 )";
 
 enum class TwinSource {
-  own,      // text below
-  printed,  // the device text, which is plain C++ over the built-ins above
-  older,    // the device text for older targets, likewise
+  own,    // text below
+  older,  // the device text for older targets, which is plain C++ over the built-ins above
 };
 
 struct Twin {
   std::string_view name;
-  TwinSource source = TwinSource::printed;
+  TwinSource source;
   std::string_view text = {};
   std::string_view only_with = {};  // tells overloads apart, as in Helper
 };
 
-// What each helper that is not plain C++ does, by the PTX ISA: ld, st; cp.async; cvt.
+// What helpers that are not plain C++ do, by the PTX ISA: ld, st; cp.async; cvt.
 constexpr Twin kTwins[] = {
     {"shared_memory", TwinSource::own,
      R"(template <class T> inline T& shared_memory() { return *reinterpret_cast<T*>(tw_emu_shared()); })"},
-    {"Word"},
     {"load", TwinSource::own, R"(template <int n, class T> inline void load(T* to, const T* from) {
   const TwWords words = tw_emu_load(from, sizeof(typename Word<n * sizeof(T)>::type));
   memcpy(to, &words, n * sizeof(T));
@@ -243,15 +248,10 @@ constexpr Twin kTwins[] = {
     {"copy_async_commit", TwinSource::own, "inline void copy_async_commit() { tw_emu_commit(); }"},
     {"copy_async_wait", TwinSource::own,
      "template <int pending> inline void copy_async_wait() { tw_emu_wait(pending); }"},
-    {"f16"},
-    {"bf16"},
     {"to_float", TwinSource::own,
      "inline float to_float(f16 x) { return tw_emu_f16_to_float(x.bits); }", "f16"},
-    {"to_float", TwinSource::printed, {}, "bf16"},
     {"to_f16", TwinSource::own, "inline f16 to_f16(float x) { return {tw_emu_to_f16(x)}; }"},
     {"to_bf16", TwinSource::older},
-    {"f8e4m3"},
-    {"f8e5m2"},
     {"to_float", TwinSource::older, {}, "f8e4m3"},
     {"to_float", TwinSource::own,
      "inline float to_float(f8e5m2 x) { return tw_emu_f16_to_float((unsigned short)(x.bits << 8)); "
@@ -259,41 +259,28 @@ constexpr Twin kTwins[] = {
      "f8e5m2"},
     {"to_f8e4m3", TwinSource::older},
     {"to_f8e5m2", TwinSource::older},
-    {"odd"},
-    {"to_odd"},
-    {"fma_odd"},
-    {"shuffle_xor"},
-    {"shuffle"},
-    {"infinity"},
-    {"nan"},
     {"max", TwinSource::older},
     {"min", TwinSource::older},
-    {"max_double"},
-    {"min_double"},
-    {"div"},
-    {"rem"},
-    {"abs"},
-    {"to_int"},
-    {"TileId"},
-    {"grouped_tile"},
 };
 
-const Twin* twin_of(const codegen::Helper& helper) {
-  for (const Twin& twin : kTwins)
-    if (twin.name == helper.name && twin.only_with == helper.only_with) return &twin;
-  return nullptr;
+// Helpers without assembly are plain C++, and compile as they are.
+bool is_plain(const codegen::Helper& helper) {
+  return helper.text.find("asm") == std::string::npos &&
+         helper.text.find("__cvta") == std::string::npos;
 }
 
-std::string_view text_of(const Twin& twin, const codegen::Helper& helper) {
-  switch (twin.source) {
-    case TwinSource::own:
-      return twin.text;
-    case TwinSource::printed:
-      return helper.text;
-    case TwinSource::older:
-      return helper.older_text;
+/// The host implementation; empty when there is none.
+std::string_view twin_text(const codegen::Helper& helper) {
+  for (const Twin& twin : kTwins) {
+    if (twin.name != helper.name || twin.only_with != helper.only_with) continue;
+    return twin.source == TwinSource::own ? twin.text : helper.older_text;
   }
-  return {};
+  const std::string_view key = helper.only_with;
+  for (const std::string_view text :
+       {hopper_twin(key.empty() ? helper.name : fmt::format("{}:{}", helper.name, key)),
+        mma_twin(helper.name)})
+    if (!text.empty()) return text;
+  return is_plain(helper) ? std::string_view(helper.text) : std::string_view{};
 }
 
 }  // namespace
@@ -306,20 +293,22 @@ std::string_view kernel_body(std::string_view source) {
 }
 
 bool has_host_twin(const codegen::Helper& helper) {
-  return twin_of(helper) != nullptr || !mma_twin(helper.name).empty();
+  return !twin_text(helper).empty() || codegen::parse_wgmma(helper.name).has_value();
 }
 
 const std::string& host_prelude() {
   static const std::string prelude = [] {
-    std::string text(kHooks);
+    std::string text(kKeywords);
+    text += hopper_hook_members();
+    text += kHookCalls;
+    text += hopper_hook_calls();
     text += kInstrumentation;
     text += kBuiltins;
     text += "namespace tw {\n";
+    std::set<std::pair<std::string_view, std::string_view>> done;  // overloads share one
     for (const codegen::Helper& helper : codegen::helpers())
-      if (const Twin* twin = twin_of(helper))
-        text += fmt::format("{}\n", text_of(*twin, helper));
-      else
-        text += fmt::format("{}\n", mma_twin(helper.name));
+      if (done.emplace(helper.name, helper.only_with).second)
+        text += fmt::format("{}\n", twin_text(helper));
     return text + "}  // namespace tw\n";
   }();
   return prelude;
@@ -328,15 +317,20 @@ const std::string& host_prelude() {
 std::string host_source(const codegen::KernelStep& step, const std::string& file) {
   const std::string_view body = kernel_body(step.source);
   const std::string_view before(step.source.data(), step.source.size() - body.size());
-  std::string text = host_prelude();
-  text += fmt::format("#line {} \"{}\"\n", std::ranges::count(before, '\n') + 1, file);
+  std::string text = host_prelude() + "namespace tw {\n";
+  std::set<std::string> products;  // without what tells overloads apart
+  for (const std::string& helper : codegen::helpers_used(body))
+    products.insert(helper.substr(0, helper.find(':')));
+  for (const std::string& helper : products) text += wgmma_twin(helper);
+  text += fmt::format("}}\n#line {} \"{}\"\n", std::ranges::count(before, '\n') + 1, file);
   text += body;
   text += "#line 1 \"entry\"\n";
   text += "extern \"C\" __attribute__((visibility(\"default\"), no_sanitize(\"thread\")))\n";
   text += fmt::format("void tw_entry(void** params) {{\n  {}(", step.symbol);
   for (size_t i = 0; i < step.params.size(); ++i) {
     const codegen::KernelParam& param = step.params[i];
-    const std::string type = codegen::cuda_type(param.dtype) + (param.tensor ? "*" : "");
+    const std::string type =
+        param.map ? "tw::TensorMap" : codegen::cuda_type(param.dtype) + (param.tensor ? "*" : "");
     text += fmt::format("{}*({}*)params[{}]", i > 0 ? ", " : "", type, i);
   }
   return text + ");\n}\n";
