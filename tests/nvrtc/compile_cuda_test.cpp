@@ -3,11 +3,13 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <thread>
 
 #include "tests/support/expect_error.h"
+#include "tilewright/ir/log.h"
 #include "tilewright/runtime/cubin_cache.h"
 #include "tilewright/runtime/file.h"
 #include "tilewright/runtime/nvrtc_note.h"
@@ -57,6 +59,43 @@ TEST_F(CompileCuda, DoesNotContractProductsAndSums) {
       compile_cuda("extern \"C\" __global__ void k(float* x) { x[0] = x[1] * x[2] + x[3]; }", "k",
                    parse_target("sm_80"));
   EXPECT_EQ(made.ptx.find("fma"), std::string::npos) << made.ptx;
+}
+
+// A product's accumulator is changed before the product is waited for.
+constexpr const char* kSerialized = R"(
+extern "C" __global__ void __launch_bounds__(128) serialized(float* out, long long a, int n) {
+  float d[4] = {};
+  for (int i = 0; i < n; ++i) {
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+    asm volatile("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0,%1,%2,%3}, %4, %4, 1, 1, 1, 0, 0;"
+                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(a + i));
+    asm volatile("wgmma.commit_group.sync.aligned;");
+    d[0] += 1.0f;
+  }
+  asm volatile("wgmma.wait_group.sync.aligned 0;");
+  for (int i = 0; i < 4; ++i) out[threadIdx.x * 4 + i] = d[i];
+})";
+
+TEST_F(CompileCuda, TellsOfSerializedProducts) {
+  std::vector<std::string> warnings;
+  set_log_handler([&](LogLevel level, std::string_view message) {
+    if (level == LogLevel::warning) warnings.emplace_back(message);
+  });
+  const CompiledCuda made = compile_cuda(kSerialized, "serialized", parse_target("sm_90a"));
+  set_log_handler({});
+  const std::vector<std::string> notes = made.notes();
+  EXPECT_TRUE(std::ranges::any_of(notes, [](const std::string& note) {
+    return note.find("wgmma.mma_async instructions are serialized") != note.npos;
+  })) << made.log;
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_NE(warnings[0].find("kernel serialized: (C75"), std::string::npos) << warnings[0];
+  // The cache keeps the log, and with it the notes.
+  EXPECT_EQ(decode_entry(encode_entry(made))->notes(), notes);
+}
+
+TEST_F(CompileCuda, OrdinaryKernelsHaveNoNotes) {
+  EXPECT_EQ(compile_cuda(kSource, "plus_one", parse_target("sm_90a")).notes(),
+            std::vector<std::string>{});
 }
 
 TEST_F(CompileCuda, ErrorsCarryTheLog) {

@@ -22,7 +22,7 @@
 namespace tilewright::testing {
 namespace {
 
-constexpr const char* kTargets[] = {"sm_75", "sm_80", "sm_90a", "sm_100a", "sm_120a"};
+constexpr const char* kTargets[] = {"sm_75", "sm_80", "sm_89", "sm_90a", "sm_100a", "sm_120a"};
 
 /// A kernel to compile.
 struct Source {
@@ -38,8 +38,9 @@ void add(std::vector<Source>& sources, const std::string& what, const ir::Functi
     try {
       const codegen::Plan plan =
           codegen::lower(fn, config.value_or(default_config(fn, target)), target);
-      sources.push_back({fmt::format("{} for {}, config {}", what, name, to_json(plan.config)),
-                         plan.steps.at(0).kernel, target});
+      for (const codegen::Step& step : plan.steps)
+        sources.push_back({fmt::format("{} for {}, config {}", what, name, to_json(plan.config)),
+                           step.kernel, target});
     } catch (const std::exception& error) {
       ADD_FAILURE() << what << " for " << name << ": " << error.what();
     }
@@ -65,6 +66,8 @@ void expect_compile(const std::vector<Source>& sources) {
           problems[i] = fmt::format("{} registers, spills {} bytes, stack frame {} bytes",
                                     made.resources.registers, made.resources.spill_bytes,
                                     made.resources.local_bytes);
+        for (const std::string& note : made.notes())
+          if (note.find("Performance Loss") != note.npos) problems[i] += note;
       } catch (const std::exception& error) {
         problems[i] = fmt::format("{}\n{}", error.what(), source.kernel.source);
       }
@@ -104,6 +107,17 @@ TEST(Kernels, Examples) {
 TEST(Kernels, OfTheTestsOfCodeGeneration) {
   std::vector<Source> sources;
   for (const KernelCase& kernel : every_kernel()) add(sources, kernel.name, kernel.fn);
+  expect_compile(sources);
+}
+
+TEST(Kernels, PaddedCopies) {
+  std::vector<Source> sources;
+  for (const DType dtype : {bf16, f32, i8}) {
+    const KernelCase kernel = product(dense(dtype, {4095, 4095}), transposed(dtype, 4095, 4095));
+    Config config{.block = {64, 64, 16}, .copy = CopyKind::sync, .repitch = true};
+    add(sources, kernel.name, kernel.fn, config);
+  }
+  EXPECT_EQ(sources.size(), 3 * 3 * std::size(kTargets));
   expect_compile(sources);
 }
 

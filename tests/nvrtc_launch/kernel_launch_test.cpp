@@ -203,6 +203,41 @@ TEST_F(KernelLaunch, CallablesWithCapturesAreTracedAgainButCompiledOnce) {
   EXPECT_EQ(names[0], names[2]);
 }
 
+// Kernels and the pointers they were given.
+std::vector<std::pair<std::string, std::vector<void*>>> steps;
+
+TEST_F(KernelLaunch, CopiesOfOperandsAreMadeInWorkspace) {
+  const auto product = testing::make_product();
+  const Array a = make({33, 17}), b = make({17, 40}), c = make({33, 40});
+  const Config config{.block = {16, 16, 8}, .copy = CopyKind::sync, .repitch = true};
+  const CompiledKernel compiled = product.compile({a.spec(), b.spec()}, {.config = config});
+  EXPECT_EQ(compiled.launches(), 2);
+  EXPECT_EQ(compiled.kernels(), 2);
+  EXPECT_EQ(compiled.binaries().size(), 2u);
+  EXPECT_EQ(compiled.workspace_bytes(), 33 * 20 * 4 / 256 * 256 + 256);
+  const Array workspace(Device::cuda(0), {compiled.workspace_bytes()}, DType::u8);
+  steps.clear();
+  fake_.run = [](const char* kernel, void** params) {
+    const int count = std::string_view(kernel).find("_pad_") != std::string_view::npos ? 2 : 3;
+    auto& pointers = steps.emplace_back(kernel, std::vector<void*>{}).second;
+    for (int i = 0; i < count; ++i) pointers.push_back(*static_cast<void**>(params[i]));
+  };
+  const int allocated = fake_.allocated, pooled = fake_.pool_allocated;
+  fake_.capturing = stream_.handle();
+  product.launch({.stream = stream_, .out = {c}, .config = config, .workspace = workspace}, a, b);
+  EXPECT_EQ(fake_.allocated, allocated);
+  EXPECT_EQ(fake_.pool_allocated, pooled);
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_EQ(steps[0].first.substr(0, 14), "product_pad_a_");
+  EXPECT_EQ(steps[0].second, (std::vector<void*>{a.data(), workspace.data()}));
+  EXPECT_EQ(steps[1].second, (std::vector<void*>{workspace.data(), b.data(), c.data()}));
+  // Without .workspace each launch has its own.
+  product.launch({.stream = stream_, .out = {c}, .config = config}, a, b);
+  EXPECT_EQ(fake_.pool_allocated, pooled + 1);
+  EXPECT_EQ(fake_.pool_allocations, 0);
+  EXPECT_NE(steps.back().second[0], workspace.data());
+}
+
 TEST_F(KernelLaunch, ThreadsLaunchOneKernel) {
   const auto add = make_add();
   fake_.run = nullptr;

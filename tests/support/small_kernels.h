@@ -42,6 +42,21 @@ inline auto make_sum_and_difference() {
   });
 }
 
+/// c = a b.
+inline auto make_product() {
+  return kernel("product", [](Tensor a, Tensor b) {
+    auto [m, k] = sizes<2>(a);
+    const Size n = b.size(1);
+    Tensor c = empty({m, n}, a.dtype());
+    for (auto [rows, cols] : tile({m, n})) {
+      Tile acc = zeros({rows, cols}, f32);
+      for (auto ks : tile(k)) acc = addmm(acc, a(rows, ks), b(ks, cols));
+      c(rows, cols) = acc;
+    }
+    return c;
+  });
+}
+
 /// x applied `times` times to a callable.
 inline auto make_apply() {
   return kernel("apply", [](Tensor x, int times, Fn<Tile(Tile)> step) {
