@@ -93,13 +93,26 @@ TEST(Program, CompilesWithoutAGpu) {
   const std::string show = "show matmul 'f32[256,256]' 'f32[256,256]' --arch sm_80 ";
   expect_output(tilewright(show + "--emit ptx"), 0, {".target sm_80", ".entry matmul"});
   expect_output(tilewright(show + "--emit resources"), 0,
-                {"for sm_80", "registers", "spilled", "shared memory", "accesses", "16 bytes"});
+                {"for sm_80", "registers", "spilled", "shared memory", "accesses", "16 bytes",
+                 "launches          1\n", "workspace         0 bytes"});
   // With a disassembler, its text; without one, how to get it.
   const CommandResult sass = tilewright(show + "--emit sass");
   if (sass.status == 0)
     expect_output(sass, 0, {"FFMA"});
   else
     expect_output(sass, 1, {"neither cuobjdump nor nvdisasm is here", "nvidia-cuda-nvdisasm"});
+}
+
+TEST(Program, ShowsEveryKernelOfAPlan) {
+  const std::string show =
+      "show matmul 'bf16[63,65]' 'bf16[65,64]' --arch sm_80 --config "
+      "'{\"block\":[16,16,16],\"repitch\":true}' ";
+  for (const char* stage : {"cuda", "tile-ir", "kernel-ir"})
+    expect_output(tilewright(show + "--emit " + stage), 0, {"matmul_pad_a", "a_padded"});
+  if (runtime::nvrtc_status().version == 0) GTEST_SKIP() << runtime::nvrtc_status().problem;
+  expect_output(tilewright(show + "--emit resources"), 0,
+                {"launches          2\n", "workspace         9216 bytes\n", "matmul_pad_a_",
+                 "a_padded     store           8 bytes", "a            cp_async copy  16 bytes"});
 }
 
 TEST(Program, RunsAndChecks) {
