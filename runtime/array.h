@@ -32,14 +32,17 @@ void set_device_allocator(DeviceAllocator allocator);
 
 namespace runtime {
 
-/// The element type with the memory of a C++ type; half types travel as uint16_t and match either.
+/// The element type with the memory of a C++ type; half types travel as uint16_t and match either,
+/// f8 types likewise as uint8_t.
 template <class T>
 constexpr bool is_element_of(DType dtype) {
   if constexpr (std::is_same_v<T, uint16_t>) return dtype == DType::f16 || dtype == DType::bf16;
   if constexpr (std::is_same_v<T, bool>) return dtype == DType::boolean;
   if constexpr (std::is_same_v<T, float>) return dtype == DType::f32;
   if constexpr (std::is_same_v<T, double>) return dtype == DType::f64;
-  if constexpr (std::is_same_v<T, uint8_t>) return dtype == DType::u8 || dtype == DType::boolean;
+  if constexpr (std::is_same_v<T, uint8_t>)
+    return dtype == DType::u8 || dtype == DType::boolean || dtype == DType::f8e4m3 ||
+           dtype == DType::f8e5m2;
   if constexpr (std::is_integral_v<T> && std::is_signed_v<T>)
     return (sizeof(T) == 1 && dtype == DType::i8) || (sizeof(T) == 2 && dtype == DType::i16) ||
            (sizeof(T) == 4 && dtype == DType::i32) || (sizeof(T) == 8 && dtype == DType::i64);
@@ -81,7 +84,7 @@ class Array {
                          Device device = default_device()) {
     return from_host(std::span<const T>(data), std::move(sizes), device);
   }
-  /// The same from raw memory of `count` elements of any dtype (bits of f16 and bf16, say).
+  /// The same from raw memory of `count` elements of any dtype (bits of f8 and half types, say).
   static Array from_bytes(const void* data, size_t count, std::vector<int64_t> sizes, DType dtype,
                           Device device = default_device());
   /// A row-major copy of any view, on `device`.

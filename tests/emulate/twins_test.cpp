@@ -129,7 +129,10 @@ TEST(EmulatorTwins, Functions) {
 }
 
 TEST(EmulatorTwins, Conversions) {
-  for (const auto& [dtype, name] : {std::pair{DType::f16, "f16"}, {DType::bf16, "bf16"}}) {
+  for (const auto& [dtype, name] : {std::pair{DType::f16, "f16"},
+                                    {DType::bf16, "bf16"},
+                                    {DType::f8e4m3, "f8e4m3"},
+                                    {DType::f8e5m2, "f8e5m2"}}) {
     const auto rounded = [dtype = dtype](double x) {
       return f32_of(numeric::from_double(dtype, x));
     };
@@ -142,7 +145,7 @@ TEST(EmulatorTwins, Conversions) {
         [&, dtype = dtype](float x, float) {
           return f32_of(numeric::from_int(dtype, std::bit_cast<uint32_t>(x) * 1103515245LL));
         });
-    // The sum of a product of halves and a half, rounded once.
+    // The sum of a product of two and a third, rounded once.
     const std::string half = fmt::format("tw::to_float(tw::to_{}({{}}))", name);
     const std::string a = fmt::format(fmt::runtime(half), "x"),
                       b = fmt::format(fmt::runtime(half), "y");
@@ -160,6 +163,27 @@ TEST(EmulatorTwins, Conversions) {
     expect_same(fmt::format("(float)tw::to_int<{}>(x)", type), [dtype = dtype](float x, float) {
       return f32_of(numeric::convert(dtype, DType::f32, x));
     });
+}
+
+TEST(EmulatorTwins, EveryCodeOfF8) {
+  for (const auto& [dtype, name] :
+       {std::pair{DType::f8e4m3, "f8e4m3"}, {DType::f8e5m2, "f8e5m2"}}) {
+    std::vector<float> codes;
+    for (int code = 0; code < 256; ++code) codes.push_back(static_cast<float>(code));
+    const std::vector<float> values =
+        evaluate(fmt::format("tw::to_float(tw::{}{{(unsigned char)x}})", name), codes, codes);
+    const std::vector<float> back = evaluate(
+        fmt::format("(float)tw::to_{0}(tw::to_float(tw::{0}{{(unsigned char)x}})).bits", name),
+        codes, codes);
+    for (int code = 0; code < 256; ++code) {
+      const uint8_t bits = static_cast<uint8_t>(code);
+      float expected;
+      numeric::load_kernel(dtype)(&bits, 1, &expected, 1);
+      EXPECT_TRUE(same(values[code], expected)) << name << " " << code << ": " << values[code];
+      const int result = std::isnan(expected) ? 0x7f : std::isinf(expected) ? code - 1 : code;
+      EXPECT_EQ(back[code], result) << name << " " << code;
+    }
+  }
 }
 
 TEST(EmulatorTwins, Integers) {

@@ -68,7 +68,7 @@ TEST_F(GpuKernels, ProductsOfTransposedAndPaddedOperands) {
 }
 
 TEST_F(GpuKernels, ProductsOfAllDtypes) {
-  for (const DType dtype : {DType::f16, DType::bf16})
+  for (const DType dtype : {DType::f16, DType::bf16, DType::f8e4m3, DType::f8e5m2})
     for (const Product& p : {Product{64, 64, 64}, {100, 99, 101}, {68, 40, 136}})
       for (int which = 0; which < 4; ++which)
         for (const Config& config :
@@ -334,6 +334,29 @@ const auto integers = kernel("integers", [](Tensor x, Tensor y) {
   }
   return z;
 });
+
+// Through every narrow type: conversions in both directions, saturation, arithmetic in f8.
+const auto through_f8 = kernel("through_f8", [](Tensor x) {
+  Tensor y = empty({x.size(0)}, f8e4m3), z = empty({x.size(0)}, f8e5m2), w = empty_like(x);
+  for (auto i : tile(x.size(0))) {
+    Tile value = cast(x[i], f32) * 500;
+    y[i] = value;
+    z[i] = value * 100;
+    w[i] = cast(cast(value, f8e5m2) * cast(value, f8e5m2) + 1, x.dtype()) - 1.5;
+  }
+  return std::tuple{y, z, w};
+});
+
+TEST_F(GpuKernels, Float8) {
+  for (const DType dtype : {DType::f32, DType::f8e4m3, DType::f8e5m2, DType::bf16}) {
+    KernelCase test{through_f8.handle(),
+                    {{dtype, {5000}}},
+                    {{DType::f8e4m3, {5000}}, {DType::f8e5m2, {5000}}, {dtype, {5000}}},
+                    {},
+                    Config{.block = {512}}};
+    expect_gpu_matches_interpreter(test);
+  }
+}
 
 TEST_F(GpuKernels, IntegerArithmetic) {
   for (const DType dtype : {DType::i8, DType::u8, DType::i16, DType::i32, DType::i64}) {

@@ -39,7 +39,10 @@ TEST(FunctionExprs, FloatConstantsAreNotFolded) {
   EXPECT_EQ(text(fn_expr(Fn::lt, DType::f32, {x(), x()})), "x < x");
 }
 
-TEST(FunctionExprs, HalfTypesRoundAfterEachOperation) {
+TEST(FunctionExprs, NarrowFloatsRoundAfterEachOperation) {
+  EXPECT_EQ(binary_text(Fn::mul, DType::f8e4m3),
+            "tw::to_f8e4m3(tw::to_float(x) * tw::to_float(y))");
+  EXPECT_EQ(unary_text(Fn::neg, DType::f8e5m2), "tw::to_f8e5m2(-tw::to_float(x))");
   EXPECT_EQ(binary_text(Fn::add, DType::bf16), "tw::to_bf16(tw::to_float(x) + tw::to_float(y))");
   EXPECT_EQ(unary_text(Fn::sqrt, DType::f16), "tw::to_f16(sqrtf(tw::to_float(x)))");
   EXPECT_EQ(binary_text(Fn::lt, DType::f16), "tw::to_float(x) < tw::to_float(y)");
@@ -106,6 +109,9 @@ TEST(CastExprs, RoundOnce) {
   EXPECT_EQ(cast_text(DType::bf16, DType::f64), "(double)tw::to_float(x)");
   EXPECT_EQ(cast_text(DType::f16, DType::bf16), "tw::to_bf16(tw::to_float(x))");
   EXPECT_EQ(cast_text(DType::f64, DType::f16), "tw::to_f16(tw::to_odd(x))");
+  EXPECT_EQ(cast_text(DType::f8e4m3, DType::f8e5m2), "tw::to_f8e5m2(tw::to_float(x))");
+  EXPECT_EQ(cast_text(DType::f8e5m2, DType::f32), "tw::to_float(x)");
+  EXPECT_EQ(cast_text(DType::i32, DType::f8e4m3), "tw::to_f8e4m3(tw::to_odd((int)x))");
   EXPECT_EQ(cast_text(DType::i16, DType::f16), "tw::to_f16((float)x)");
   EXPECT_EQ(cast_text(DType::i64, DType::f16), "tw::to_f16(tw::to_odd((long long)x))");
   EXPECT_EQ(cast_text(DType::i64, DType::f32), "(float)x");
@@ -114,6 +120,7 @@ TEST(CastExprs, RoundOnce) {
 TEST(CastExprs, SaturateWrapAndTest) {
   EXPECT_EQ(cast_text(DType::f32, DType::i8), "tw::to_int<signed char>(x)");
   EXPECT_EQ(cast_text(DType::f16, DType::i64), "tw::to_int<long long>(tw::to_float(x))");
+  EXPECT_EQ(cast_text(DType::f8e4m3, DType::i8), "tw::to_int<signed char>(tw::to_float(x))");
   EXPECT_EQ(cast_text(DType::i64, DType::i32), "(int)x");
   EXPECT_EQ(cast_text(DType::i32, DType::boolean), "x != 0");
   EXPECT_EQ(cast_text(DType::f64, DType::boolean), "x != 0.0");
@@ -125,6 +132,8 @@ TEST(ConstantExprs, ConvertAsCastsDo) {
   EXPECT_EQ(text(constant_expr(1.5, DType::f32)), "1.5f");
   EXPECT_EQ(text(constant_expr(1.5, DType::bf16)), "tw::to_bf16(1.5f)");
   EXPECT_EQ(text(constant_expr(0.0, DType::f16)), "tw::f16{}");
+  EXPECT_EQ(text(constant_expr(0.0, DType::f8e4m3)), "tw::f8e4m3{}");
+  EXPECT_EQ(text(constant_expr(448.0, DType::f8e4m3)), "tw::to_f8e4m3(448.0f)");
   EXPECT_EQ(text(constant_expr(-0.0, DType::f16)), "tw::to_f16(-0.0f)");
   // Half way between two f16 and a little more, which float cannot hold.
   EXPECT_EQ(text(constant_expr(1 + 0x1p-11 + 0x1p-40, DType::f16)),

@@ -58,10 +58,22 @@ TEST(Array, ReadsEveryDType) {
   EXPECT_EQ(first(int16_t{-300}, DType::i16), -300);
   EXPECT_EQ(first(int32_t{-70000}, DType::i32), -70000);
   EXPECT_EQ(first(int64_t{1} << 40, DType::i64), 1099511627776.0);
+  EXPECT_EQ(first(uint8_t{0x38}, DType::f8e4m3), 1);
+  EXPECT_EQ(first(uint8_t{0xbc}, DType::f8e5m2), -1);
   EXPECT_EQ(first(uint16_t{0x3c00}, DType::f16), 1);
   EXPECT_EQ(first(uint16_t{0xbf80}, DType::bf16), -1);
   EXPECT_EQ(first(0.5f, DType::f32), 0.5);
   EXPECT_EQ(first(0.25, DType::f64), 0.25);
+}
+
+TEST(Array, BitsOfNarrowFloatsAreReachable) {
+  const uint8_t codes[] = {0x38, 0xc0};
+  for (const DType dtype : {DType::f8e4m3, DType::f8e5m2}) {
+    const Array array = Array::from_bytes(codes, 2, {2}, dtype, Device::cpu());
+    EXPECT_EQ(array.values<uint8_t>()[1], 0xc0);
+    expect_error(ErrorId::array_dtype, 0, "elements of this array are f8",
+                 [&] { array.values<int8_t>(); });
+  }
 }
 
 TEST(Array, PrintsItselfShortened) {
