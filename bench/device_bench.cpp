@@ -3,8 +3,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <fstream>
+#include <sstream>
 #include <string_view>
 
+#include "bench/counts.h"
 #include "bench/gemm_configs.h"
 #include "bench/gemm_session.h"
 #include "bench/suites.h"
@@ -16,7 +19,9 @@ namespace {
 namespace tw = tilewright;
 
 struct Options {
-  std::string suite = "all", json, compile_only;
+  std::string suite = "all", json, compile_only, architecture;
+  bool run_counted = false;
+  std::vector<std::string> measured_counts;
   tw::bench::SuiteOptions suites;
 };
 
@@ -53,13 +58,15 @@ void declare_products(CLI::App& app, Options& options) {
   app.add_flag("!--no-check", options.suites.check, "products: do not compare results");
   app.add_option("--budget", options.suites.budget,
                  "products: seconds after which no other row begins");
+  app.add_option("--compile-seconds", options.suites.compile_seconds, "products: for one config")
+      ->capture_default_str();
   app.add_option("--compile-only", options.compile_only,
                  "products: only compile for this architecture (sm_90a); needs no GPU");
 }
 
 void declare(CLI::App& app, Options& options) {
-  app.add_option("--suite", options.suite, "gemm, memory, launch or all")
-      ->check(CLI::IsMember({"gemm", "memory", "launch", "all"}))
+  app.add_option("--suite", options.suite, "gemm, memory, launch or all; counts: the emulator's")
+      ->check(CLI::IsMember({"gemm", "memory", "launch", "counts", "all"}))
       ->capture_default_str();
   app.add_option("--json", options.json, "also write the results to this file");
   app.add_flag("--quick", options.suites.quick,
@@ -70,6 +77,12 @@ void declare(CLI::App& app, Options& options) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   declare_products(app, options);
+  app.add_option("--arch", options.architecture,
+                 "counts: print kernels for this; the device's by default, or sm_90a");
+  app.add_flag("--run", options.run_counted, "counts: launch the kernels once, for a profiler");
+  app.add_option("--compare", options.measured_counts,
+                 "counts: compare with this file of ncu --csv; may be repeated")
+      ->check(CLI::ExistingFile);
 }
 
 // Why nothing can be measured here; empty when it can.
@@ -79,6 +92,41 @@ std::string missing() {
   const auto& nvrtc = tw::runtime::nvrtc_status();
   if (!nvrtc.problem.empty()) return "device_bench needs NVRTC: " + nvrtc.problem;
   return {};
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// The counts of three kernels: emulated, or measured by a profiler around this, or compared.
+int run_counts(const Options& options) {
+  if (options.run_counted) {
+    if (const std::string problem = missing(); !problem.empty()) {
+      fmt::print(stderr, "{}\n", problem);
+      return 2;
+    }
+    tw::bench::launch_counted_kernels();
+    return 0;
+  }
+  const bool gpu = tw::runtime::driver_status().usable();
+  const tw::Target target = !options.architecture.empty() ? tw::parse_target(options.architecture)
+                            : gpu                         ? tw::runtime::device_target(0)
+                                                          : tw::parse_target("sm_90a");
+  const std::vector<tw::bench::KernelCounts> counts = tw::bench::emulated_counts(target);
+  if (options.measured_counts.empty()) {
+    fmt::print("{}\n", tw::bench::to_json(counts));
+    fmt::print(stderr, "ncu --metrics {}\n", tw::bench::ncu_metrics());
+    return 0;
+  }
+  tw::bench::Metrics metrics;
+  for (const std::string& path : options.measured_counts)
+    tw::bench::read_ncu_csv(text_of(path), metrics);
+  const tw::bench::CountComparison comparison = tw::bench::compare_counts(counts, metrics);
+  fmt::print("{}", comparison.text);
+  return comparison.equal ? 0 : 1;
 }
 
 int run(Options& options) {
@@ -112,6 +160,7 @@ int main(int argc, char** argv) {
     options.suites.race.replay_us = 2000;
   }
   try {
+    if (options.suite == "counts") return run_counts(options);
     if (!options.compile_only.empty()) {
       options.suites.target = tw::parse_target(options.compile_only);
       return tw::bench::compile_gemm_suite(options.suites) > 0 ? 1 : 0;

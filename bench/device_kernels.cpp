@@ -34,8 +34,8 @@ uint64_t count_of(const Array& array) { return static_cast<uint64_t>(array.eleme
 
 // The number of an element type in the kernels.
 int type_number(DType dtype) {
-  constexpr DType types[] = {DType::f32,    DType::bf16, DType::f16,
-                             DType::f8e4m3, DType::i8,   DType::i32};
+  constexpr DType types[] = {DType::f32, DType::bf16, DType::f16, DType::f8e4m3,
+                             DType::i8,  DType::i32,  DType::u8};
   const auto found = std::ranges::find(types, dtype);
   if (found == std::end(types))
     throw std::runtime_error(fmt::format("the benchmarks have no {}", to_string(dtype)));
@@ -56,6 +56,7 @@ DeviceKernels::DeviceKernels()
     : module_(compile_module()),
       fill_(module_.function("fill", {})),
       gather_(module_.function("gather", {})),
+      unpack_(module_.function("unpack", {})),
       multiply_(module_.function("multiply", {})),
       copy_1_(module_.function("copy_1", {})),
       copy_4_(module_.function("copy_4", {})),
@@ -92,12 +93,16 @@ std::vector<double> DeviceKernels::gather(const void* in, DType dtype,
   return {values.begin(), values.end()};
 }
 
+void DeviceKernels::unpack(const Array& out, const Array& in) const {
+  launch_with(unpack_, kGrid, {}, out.data(), in.data(), count_of(in));
+}
+
 void DeviceKernels::multiply(const ReferenceProduct& p) const {
   struct Product {
     double *value, *magnitude;
     const void *a, *b, *bias;
     uint64_t m, n, k, a_row, a_column, b_row, b_column;
-    int type;
+    int a_type, b_type;
     double of_magnitude;
   };
   const auto word = [](int64_t x) { return static_cast<uint64_t>(x); };
@@ -105,7 +110,7 @@ void DeviceKernels::multiply(const ReferenceProduct& p) const {
   launch_with(multiply_, tiles, {},
               Product{p.value, p.magnitude, p.a, p.b, p.bias, word(p.m), word(p.n), word(p.k),
                       word(p.a_row), word(p.a_column), word(p.b_row), word(p.b_column),
-                      type_number(p.dtype), p.of_magnitude});
+                      type_number(p.a_dtype), type_number(p.b_dtype), p.of_magnitude});
 }
 
 void DeviceKernels::copy(void* to, const void* from, int64_t bytes, int unroll,

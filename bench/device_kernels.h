@@ -23,7 +23,7 @@ struct Verdict {
 struct ReferenceProduct {
   double *value = nullptr, *magnitude = nullptr;
   const void *a = nullptr, *b = nullptr, *bias = nullptr;
-  DType dtype = DType::f32;
+  DType a_dtype = DType::f32, b_dtype = DType::f32;  ///< the bias has a's
   int64_t m = 0, n = 0, k = 0;
   int64_t a_row = 0, a_column = 1;  ///< strides, elements
   int64_t b_row = 0, b_column = 1;
@@ -37,13 +37,16 @@ class DeviceKernels {
   DeviceKernels();
 
   /// Fills an array of f32, bf16, f16, f8e4m3 or i8 with normally distributed numbers that depend
-  /// on `seed`; those of i8 have a deviation of 32.
+  /// on `seed`; those of i8 have a deviation of 32. u8 is filled
+  /// evenly.
   void fill_normal(const Array& out, unsigned seed, const Stream& stream = {}) const;
   /// Fills every byte with 0xff: not a number in every float type.
   void poison(const Array& out, const Stream& stream = {}) const;
   /// `each` elements from each of the positions `starts` on, `step` apart, in rows. Waits.
   std::vector<double> gather(const void* in, DType dtype, const std::vector<int64_t>& starts,
                              int64_t each, int64_t step) const;
+  /// Two numbers of 4 bits, from -8 on, from each byte: all lower ones, then all upper ones; as i8.
+  void unpack(const Array& out, const Array& in) const;
   /// Enqueues a product in double precision.
   void multiply(const ReferenceProduct& product) const;
 
@@ -64,7 +67,7 @@ class DeviceKernels {
   Verdict judge(const std::function<void(void* verdict)>& launch) const;
 
   runtime::Module module_;
-  CUfunc_st *fill_, *gather_, *multiply_, *copy_1_, *copy_4_, *compare_, *sum_, *exp_;
+  CUfunc_st *fill_, *gather_, *unpack_, *multiply_, *copy_1_, *copy_4_, *compare_, *sum_, *exp_;
 };
 
 }  // namespace tilewright::bench

@@ -51,7 +51,7 @@ __device__ float from_e4m3(unsigned char bits) {
 }
 
 // Element types, as the host numbers them.
-enum Type { f32, bf16, f16, e4m3, i8, i32 };
+enum Type { f32, bf16, f16, e4m3, i8, i32, u8 };
 
 __device__ double element(const void* at, u64 i, int type) {
   switch (type) {
@@ -60,11 +60,12 @@ __device__ double element(const void* at, u64 i, int type) {
     case e4m3: return from_e4m3(((const unsigned char*)at)[i]);
     case i8: return ((const signed char*)at)[i];
     case i32: return ((const int*)at)[i];
+    case u8: return ((const unsigned char*)at)[i];
   }
   return ((const float*)at)[i];
 }
 
-// Numbers of the type that are distributed normally; whole ones with a deviation of 32.
+// Numbers of the type that are distributed normally; whole ones with a deviation of 32, u8 evenly.
 extern "C" __global__ void fill(void* out, u64 n, unsigned seed, int type) {
   for (u64 i = first(); i < n; i += step()) {
     const float x = normal(i, seed);
@@ -74,7 +75,16 @@ extern "C" __global__ void fill(void* out, u64 n, unsigned seed, int type) {
       case f16: ((unsigned short*)out)[i] = to_f16(x); break;
       case e4m3: ((unsigned char*)out)[i] = to_e4m3(x); break;
       case i8: ((signed char*)out)[i] = (signed char)rintf(fminf(fmaxf(32.0f * x, -127.0f), 127.0f)); break;
+      case u8: ((unsigned char*)out)[i] = (unsigned char)(__float_as_uint(x) >> 3); break;
     }
+  }
+}
+
+// Two numbers of 4 bits, from -8 on, from each of n bytes: the lower ones, then the upper ones.
+extern "C" __global__ void unpack(signed char* out, const unsigned char* in, u64 n) {
+  for (u64 i = first(); i < n; i += step()) {
+    out[i] = (signed char)((in[i] & 15) - 8);
+    out[n + i] = (signed char)((in[i] >> 4) - 8);
   }
 }
 
@@ -95,7 +105,7 @@ struct Product {
   double *value, *magnitude;
   const void *a, *b, *bias;
   u64 m, n, k, a_row, a_column, b_row, b_column;
-  int type;
+  int a_type, b_type;
   double of_magnitude;
 };
 
@@ -120,8 +130,8 @@ extern "C" __global__ void __launch_bounds__(256, 2) multiply(Product p) {
   const int row = threadIdx.x / 16 * 4, column = threadIdx.x % 16 * 2;
   double value[4][4] = {}, magnitude[4][4] = {};
   for (u64 at = 0; at < p.k; at += depth) {
-    stage(a, p.a, rows, p.m, p.a_row, at, p.k, p.a_column, p.type);
-    stage(b, p.b, columns, p.n, p.b_column, at, p.k, p.b_row, p.type);
+    stage(a, p.a, rows, p.m, p.a_row, at, p.k, p.a_column, p.a_type);
+    stage(b, p.b, columns, p.n, p.b_column, at, p.k, p.b_row, p.b_type);
     __syncthreads();
 #pragma unroll
     for (int l = 0; l < depth; ++l) {
@@ -145,7 +155,7 @@ extern "C" __global__ void __launch_bounds__(256, 2) multiply(Product p) {
       double x = value[i][j], size = magnitude[i][j];
       if (p.bias != 0) {
         // gelu has a slope of at most 1.13. In f32, 1 + erf(x) is off by as much where it is small.
-        const double bias = element(p.bias, c, p.type), v = x + bias;
+        const double bias = element(p.bias, c, p.a_type), v = x + bias;
         size = 1.13 * (size + fabs(bias)) + 0x1p-22 * fabs(v) / p.of_magnitude;
         x = 0.5 * v * (1 + erf(v * 0.70710678118654752440));
       }

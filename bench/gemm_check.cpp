@@ -34,6 +34,14 @@ std::vector<int64_t> scaled(std::vector<int64_t> positions, int64_t stride) {
   return positions;
 }
 
+// What b holds, where it is packed.
+Array unpacked(const Problem& p, const Operands& operands, const DeviceKernels& kernels) {
+  if (p.form != Form::int4_weights) return {};
+  Array b(Device::cuda(0), {p.k, p.n}, DType::i8);
+  kernels.unpack(b, operands.b);
+  return b;
+}
+
 double gelu(double x) { return 0.5 * x * (1 + std::erf(x / std::numbers::sqrt2)); }
 
 }  // namespace
@@ -46,13 +54,16 @@ Reference::Reference(const Problem& problem, const Operands& operands, const Dev
       magnitude_(Device::cuda(0), c_sizes(problem), DType::f64) {
   const std::vector<Part> parts = parts_of(problem);
   const bool bias = problem.form == Form::gelu;
+  const Array plain = unpacked(problem, operands, kernels);
+  const Array& b = plain.elements() > 0 ? plain : operands.b;
   for (const Part& part : parts)
     kernels.multiply({.value = static_cast<double*>(value_.data()) + part.c,
                       .magnitude = static_cast<double*>(magnitude_.data()) + part.c,
                       .a = at(operands.a, part.a),
-                      .b = at(operands.b, part.b),
+                      .b = at(b, part.b),
                       .bias = bias ? operands.bias.data() : nullptr,
-                      .dtype = problem.input,
+                      .a_dtype = problem.input,
+                      .b_dtype = b.dtype(),
                       .m = part.m,
                       .n = problem.n,
                       .k = problem.k,
@@ -62,15 +73,16 @@ Reference::Reference(const Problem& problem, const Operands& operands, const Dev
                       .b_column = b_strides(problem).column,
                       .of_magnitude = tolerance_.of_magnitude});
   if (parts.size() == 1) {
-    sample(parts.front(), kSamples, operands);
+    sample(parts.front(), kSamples, operands, b);
   } else {
-    sample(parts.front(), kSamples / 2, operands);
-    sample(parts.back(), kSamples / 2, operands);
+    sample(parts.front(), kSamples / 2, operands, b);
+    sample(parts.back(), kSamples / 2, operands, b);
   }
 }
 
 // Some rows by some columns.
-void Reference::sample(const Part& part, int64_t count, const Operands& operands) {
+void Reference::sample(const Part& part, int64_t count, const Operands& operands,
+                       const Array& weights) {
   const Problem& p = problem_;
   std::mt19937_64 engine(std::random_device{}());
   const std::vector<int64_t> rows = pick(std::min<int64_t>(part.m, 64), part.m, engine);
@@ -78,8 +90,9 @@ void Reference::sample(const Part& part, int64_t count, const Operands& operands
   const std::vector<int64_t> columns = pick(std::min(p.n, count / row_count), p.n, engine);
   const std::vector<double> a = kernels_.gather(
       at(operands.a, part.a), p.input, scaled(rows, a_strides(p).row), p.k, a_strides(p).column);
-  const std::vector<double> b = kernels_.gather(
-      at(operands.b, part.b), p.input, scaled(columns, b_strides(p).column), p.k, b_strides(p).row);
+  const std::vector<double> b =
+      kernels_.gather(at(weights, part.b), weights.dtype(), scaled(columns, b_strides(p).column),
+                      p.k, b_strides(p).row);
   std::vector<double> bias(columns.size());
   if (p.form == Form::gelu) bias = kernels_.gather(operands.bias.data(), p.input, columns, 1, 1);
   const auto terms = static_cast<size_t>(p.k);

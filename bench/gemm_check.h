@@ -24,7 +24,7 @@ class Reference {
     std::vector<int64_t> at;  ///< positions in c
     std::vector<double> value, allowed;
   };
-  void sample(const Part& part, int64_t count, const Operands& operands);
+  void sample(const Part& part, int64_t count, const Operands& operands, const Array& b);
 
   const Problem& problem_;
   const DeviceKernels& kernels_;

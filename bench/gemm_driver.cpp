@@ -134,14 +134,13 @@ double GemmDriver::copy_rate() {
   return line ? parse_message(*line).number : 0;
 }
 
-void compile_all(std::vector<Compilation>& all, const Target& target) {
-  constexpr double patience = 120;
+void compile_all(std::vector<Compilation>& all, const Target& target, double seconds) {
   std::vector<std::string> jobs;
   for (const Compilation& one : all)
     jobs.push_back(to_line(Job{
         .kind = Job::Kind::compile, .row = one.row, .variants = {one.variant}, .target = target}));
   const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  run_jobs(jobs, cores, patience, "--worker", [&](size_t i, const Answer& answer) {
+  run_jobs(jobs, cores, seconds, "--worker", [&](size_t i, const Answer& answer) {
     all[i].problem = answer.problem;
     if (!answer.problem.empty()) return;
     const Message message = parse_message(answer.line);

@@ -69,7 +69,8 @@ struct Compilation {
   double seconds = 0;
 };
 
-/// Compiles all of them in child processes on all cores, into the cache on disk.
-void compile_all(std::vector<Compilation>& all, const Target& target);
+/// Compiles all of them in child processes on all cores, into the cache on disk; each for at most
+/// `seconds`.
+void compile_all(std::vector<Compilation>& all, const Target& target, double seconds);
 
 }  // namespace tilewright::bench

@@ -41,6 +41,37 @@ const auto batched_product = kernel("batched_product", [](Tensor a, Tensor b) {
   return c;
 });
 
+const auto int8_weights = kernel("int8_weights", [](Tensor a, Tensor b) {
+  auto [m, k] = sizes<2>(a);
+  auto [k2, n] = sizes<2>(b);
+  check(k == k2, "inner sizes differ: {} and {}", k, k2);
+  Tensor c = empty({m, n}, a.dtype());
+  for (auto [rows, cols] : tile({m, n})) {
+    Tile acc = zeros({rows, cols}, f32);
+    for (auto ks : tile(k)) acc = addmm(acc, a[rows, ks], cast(b[ks, cols], a.dtype()));
+    c[rows, cols] = acc;
+  }
+  return c;
+});
+
+// a is seen as [m, 2, k/2], for the two weights in each byte of b.
+const auto int4_weights = kernel("int4_weights", [](Tensor a, Tensor b) {
+  auto [m, two, half] = sizes<3>(a);
+  auto [half2, n] = sizes<2>(b);
+  check(half == half2 && two == 2, "inner sizes differ: {} and {}", half, half2);
+  Tensor c = empty({m, n}, a.dtype());
+  for (auto [rows, cols] : tile({m, n})) {
+    Tile acc = zeros({rows, cols}, f32);
+    for (auto ks : tile(half)) {
+      Tile bytes = cast(b[ks, cols], i32);
+      acc = addmm(acc, a[rows, 0, ks], cast((bytes & 15) - 8, a.dtype()));
+      acc = addmm(acc, a[rows, 1, ks], cast((bytes >> 4) - 8, a.dtype()));
+    }
+    c[rows, cols] = acc;
+  }
+  return c;
+});
+
 // Kernels live as long as the process, so that what was compiled is found again.
 const KernelHandle& product_of(DType output, DotPrecision precision) {
   static std::map<std::pair<DType, DotPrecision>, KernelHandle> kernels;
@@ -54,14 +85,20 @@ const KernelHandle& product_of(DType output, DotPrecision precision) {
 const KernelHandle& kernel_of(const Problem& problem) {
   if (problem.form == Form::gelu) return examples::linear_gelu;
   if (problem.form == Form::batched) return batched_product;
+  if (problem.form == Form::int8_weights) return int8_weights;
+  if (problem.form == Form::int4_weights) return int4_weights;
   if (problem.input == problem.output && problem.precision == DotPrecision::ieee)
     return examples::matmul;
   return product_of(problem.output, problem.precision);
 }
 
-TensorView transposed_if(bool transposed, const TensorView& view) {
-  return transposed ? view.t() : view;
+// Operands as the kernels take them.
+TensorView a_view(const Problem& p, const TensorView& a) {
+  if (p.form == Form::int4_weights)
+    return TensorView(a.data(), a.dtype(), {p.m, 2, p.k / 2}, a.device());
+  return p.a_transposed ? a.t() : a;
 }
+TensorView b_view(const Problem& p, const TensorView& b) { return p.b_transposed ? b.t() : b; }
 
 // What the sizes of an array and no memory give.
 TensorView stand_in(DType dtype, const std::vector<int64_t>& sizes) {
@@ -90,11 +127,10 @@ CompiledKernel OurProduct::compile(const std::optional<Target>& target) const {
     return compiled;
   };
   const TensorView a = stand_in(problem_.input, a_sizes(problem_));
-  const TensorView b = stand_in(problem_.input, b_sizes(problem_));
+  const TensorView b = stand_in(problem_.b_dtype(), b_sizes(problem_));
   const TensorView c = stand_in(problem_.output, c_sizes(problem_));
   if (problem_.form != Form::grouped)
-    return compile_views(transposed_if(problem_.a_transposed, a),
-                         transposed_if(problem_.b_transposed, b), c);
+    return compile_views(a_view(problem_, a), b_view(problem_, b), c);
   std::optional<CompiledKernel> last;
   for (const Part& part : parts_of(problem_))
     last = compile_views(at(a, 0, part.m, problem_.k), at(b, 0, problem_.k, problem_.n),
@@ -121,8 +157,7 @@ void OurProduct::launch(const Views& views, const Stream& stream) const {
 
 void OurProduct::enqueue(const Operands& operands, const Stream& stream) const {
   if (problem_.form != Form::grouped) {
-    launch({transposed_if(problem_.a_transposed, operands.a),
-            transposed_if(problem_.b_transposed, operands.b), operands.bias, operands.c},
+    launch({a_view(problem_, operands.a), b_view(problem_, operands.b), operands.bias, operands.c},
            stream);
     return;
   }

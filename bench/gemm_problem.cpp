@@ -35,6 +35,7 @@ class Table {
     narrow();
     tf32();
     fused();
+    weights();
     many();
     for (const Shape& shape : kFloat) add("f32", "f32", shape, DType::f32, 0);
   }
@@ -132,6 +133,17 @@ class Table {
     }
   }
 
+  void weights() {
+    for (const bool wide : {true, false}) {
+      Problem& row = add("weights", wide ? "bf16 x i8 weights" : "bf16 x i4 weights",
+                         {16, 8192, 8192}, DType::bf16, 0.7);
+      row.form = wide ? Form::int8_weights : Form::int4_weights;
+      row.rival = kCopyRival;
+      row.bandwidth = true;
+      row.rotating_bytes = 400 << 20;
+    }
+  }
+
   void many() {
     Problem& batched = add("batched", "bf16 batched 64 x", {1024, 1024, 1024}, DType::bf16, 1.0);
     batched.form = Form::batched;
@@ -156,8 +168,13 @@ std::vector<int64_t> sizes_of(int64_t count, int64_t rows, int64_t columns, bool
 
 }  // namespace
 
+DType Problem::b_dtype() const {
+  if (form == Form::int8_weights) return DType::i8;
+  return form == Form::int4_weights ? DType::u8 : input;
+}
+
 int64_t Problem::bytes() const {
-  return (product(a_sizes(*this)) + product(b_sizes(*this))) * size_of(input) +
+  return product(a_sizes(*this)) * size_of(input) + product(b_sizes(*this)) * size_of(b_dtype()) +
          product(c_sizes(*this)) * size_of(output);
 }
 
@@ -186,6 +203,7 @@ std::vector<int64_t> a_sizes(const Problem& p) {
   return sizes_of(p.batch, p.m, p.k, p.a_transposed);
 }
 std::vector<int64_t> b_sizes(const Problem& p) {
+  if (p.form == Form::int4_weights) return {p.k / 2, p.n};
   const int64_t count =
       p.form == Form::grouped ? static_cast<int64_t>(p.group_rows.size()) : p.batch;
   return sizes_of(count, p.k, p.n, p.b_transposed);
@@ -205,10 +223,12 @@ const std::vector<ProblemGroup>& gemm_groups() {
       {"1000"},
       {"f8"},
       {"f8 two-level"},
+      {"f8 levels"},
       {"i8"},
       {"tf32"},
       {"tf32x3"},
       {"fused"},
+      {"weights"},
       {"batched"},
       {"grouped"},
       {"f32"},

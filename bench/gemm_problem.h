@@ -15,11 +15,17 @@ namespace tilewright::bench {
 
 /// What is computed.
 enum class Form {
-  product,  ///< c = a . b
-  gelu,     ///< c = gelu(a . b + bias)
-  batched,  ///< c[i] = a[i] . b[i]
-  grouped,  ///< rows of a in groups of unequal size, each with a b of its own
+  product,       ///< c = a . b
+  gelu,          ///< c = gelu(a . b + bias)
+  batched,       ///< c[i] = a[i] . b[i]
+  grouped,       ///< rows of a in groups of unequal size, each with a b of its own
+  int8_weights,  ///< b holds i8, converted to a's dtype on the way
+  int4_weights,  ///< the same with 4 bits: byte [l, j] holds b[l, j] + 8, and b[l + k/2, j] + 8
+                 ///< above
 };
+
+/// The rival that copies as many bytes as b has, reads and writes together.
+inline constexpr std::string_view kCopyRival = "copy";
 
 /// One row of the table. Matrices are row-major unless transposed.
 struct Problem {
@@ -33,14 +39,16 @@ struct Problem {
   bool b_transposed = false;             ///< stored N by K
   Form form = Form::product;
   DotPrecision precision = DotPrecision::ieee;
-  std::string rival = {};      ///< the row of ours it is compared with; empty: cuBLASLt
-  bool rival_fast = false;     ///< f8: cuBLASLt with fast accumulation
-  bool bandwidth = false;      ///< its time is that of reading b: its rate is one of bytes
+  std::string rival = {};   ///< the row of ours it is compared with; or kCopyRival; empty: cuBLASLt
+  bool rival_fast = false;  ///< f8: cuBLASLt with fast accumulation
+  bool bandwidth = false;   ///< its time is that of reading b: its rate is one of bytes
   int64_t rotating_bytes = 0;  ///< least size of all sets of operands together
   double least = 0;            ///< wanted: the rival's time over ours
 
   /// Multiplications and additions of one call.
   double operations() const { return 2.0 * static_cast<double>(m) * n * k * batch; }
+  /// The dtype b is stored in.
+  DType b_dtype() const;
   /// Bytes of the operands and the result of one call.
   int64_t bytes() const;
   /// "bf16", "f16", "f8", "i8", "tf32" or "f32": what its rate is a share of.

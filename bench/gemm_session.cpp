@@ -35,7 +35,7 @@ std::vector<Operands> make_sets(const Problem& problem, const DeviceKernels& ker
   unsigned seed = std::random_device()();
   for (Operands& set : sets) {
     set.a = Array(kGpu, a_sizes(problem), problem.input);
-    set.b = Array(kGpu, b_sizes(problem), problem.input);
+    set.b = Array(kGpu, b_sizes(problem), problem.b_dtype());
     set.c = Array(kGpu, c_sizes(problem), problem.output);
     if (problem.form == Form::gelu) set.bias = Array(kGpu, {problem.n}, problem.input);
     for (const Array* array : {&set.a, &set.b, &set.bias})
@@ -152,6 +152,10 @@ class RowData {
 
  private:
   void make_rival(const Job& job) {
+    if (problem_.rival == kCopyRival) {
+      make_copy();
+      return;
+    }
     if (!problem_.rival.empty()) {
       const Problem& other = gemm_problem(problem_.rival);
       auto ours = std::make_shared<OurProduct>(other, job.rival_config);
@@ -166,9 +170,20 @@ class RowData {
               [this](int set, const Stream& stream) { cublas_->enqueue_all(set, stream); }};
   }
 
+  // Half of b is copied, so that reads and writes add up to it.
+  void make_copy() {
+    for (const Operands& set : sets_)
+      copies_.emplace_back(kGpu, std::vector{set.b.bytes() / 2}, DType::u8);
+    rival_ = {"a copy", [this](int set, const Stream& stream) {
+                const auto i = static_cast<size_t>(set);
+                kernels_.copy(copies_[i].data(), sets_[i].b.data(), copies_[i].bytes(), 1, stream);
+              }};
+  }
+
   const Problem& problem_;
   const DeviceKernels& kernels_;
   std::vector<Operands> sets_;
+  std::vector<Array> copies_;
   std::optional<CublasRival> cublas_;
   std::optional<Contestant> rival_;
   std::string rival_problem_;

@@ -21,6 +21,8 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
+bool of_ours(const std::string& rival) { return !rival.empty() && rival != kCopyRival; }
+
 /// A row and what is to be run for it.
 struct RowPlan {
   const Problem* problem;
@@ -43,7 +45,7 @@ class Configs {
     for (const Problem& problem : gemm_problems()) {
       if (!matches(options_.only, problem.name) && !matches(options_.only, problem.group)) continue;
       RowPlan plan{&problem, variants_of(problem), {}, !options_.sweep_file.empty()};
-      if (!problem.rival.empty()) plan.rival_config = config_for(entries_, problem.rival);
+      if (of_ours(problem.rival)) plan.rival_config = config_for(entries_, problem.rival);
       if (!plan.variants.empty()) plans.push_back(std::move(plan));
     }
     return plans;
@@ -83,13 +85,13 @@ std::string first_line(const std::string& text) { return text.substr(0, text.fin
 /// What compiling gave, by row and config.
 class Compiled {
  public:
-  Compiled(const std::vector<RowPlan>& plans, const Target& target) {
+  Compiled(const std::vector<RowPlan>& plans, const SuiteOptions& options) {
     for (const RowPlan& plan : plans) {
       for (const Variant& variant : plan.variants) add(plan.problem->name, variant);
-      if (!plan.problem->rival.empty()) add(plan.problem->rival, {"rival", plan.rival_config});
+      if (of_ours(plan.problem->rival)) add(plan.problem->rival, {"rival", plan.rival_config});
     }
     const auto begin = Clock::now();
-    compile_all(all_, target);
+    compile_all(all_, options.target, options.compile_seconds);
     seconds_ = seconds_since(begin);
   }
 
@@ -123,7 +125,7 @@ class GemmSuite {
       : options_(options),
         report_(report),
         plans_(Configs(options).plan()),
-        compiled_(plans_, options.target) {}
+        compiled_(plans_, options) {}
 
   void run() {
     report_.note(compiled_.summary());
@@ -258,7 +260,7 @@ void run_gemm_suite(const SuiteOptions& options, Report& report) {
 
 int compile_gemm_suite(const SuiteOptions& options) {
   const std::vector<RowPlan> plans = Configs(options).plan();
-  const Compiled compiled(plans, options.target);
+  const Compiled compiled(plans, options);
   int failed = 0;
   for (const Compilation& one : compiled.all()) {
     const std::string config = one.config.empty() ? text_of(one.variant) : one.config;

@@ -25,6 +25,7 @@ struct SuiteOptions {
   bool check = true;             ///< compare results
   double budget = 1e9;           ///< seconds after which no further row begins
   int finalists = 3;             ///< of a sweep, for each row: measured with full care
+  double compile_seconds = 15;   ///< for one config
   Target target = {};            ///< what is compiled for
 
   bool wants(std::string_view shape, bool main_shape) const {

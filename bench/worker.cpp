@@ -194,9 +194,12 @@ void run_jobs(std::span<const std::string> jobs, int count, double seconds,
       if (!seat.busy) continue;
       const std::chrono::duration<double> taken = Clock::now() - seat.begun;
       if (waits[i].revents == 0 && taken.count() < seconds) continue;
+      const bool late = waits[i].revents == 0;
       // What is there is a whole line, or its end is on the way.
-      const auto line = seat.worker->receive(waits[i].revents != 0 ? seconds : 0);
-      finish(seat, line ? Answer{*line, ""} : Answer{"", seat.worker->why()});
+      const auto line = seat.worker->receive(late ? 0 : seconds);
+      const std::string why =
+          late ? fmt::format("no answer within {} s: killed", seconds) : seat.worker->why();
+      finish(seat, line ? Answer{*line, ""} : Answer{"", why});
     }
   }
 }
