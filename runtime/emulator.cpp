@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "tilewright/ir/error.h"
-#include "tilewright/runtime/emulator_block.h"
+#include "tilewright/runtime/emulator_cluster.h"
 #include "tilewright/runtime/executable.h"
 
 namespace tilewright::runtime {
@@ -75,6 +75,12 @@ int64_t shared_bytes_of(const codegen::Plan& plan) {
   return most;
 }
 
+int largest_cluster(const codegen::Plan& plan) {
+  int most = 1;
+  for (const codegen::Step& step : plan.steps) most = std::max(most, step.kernel.cluster);
+  return most;
+}
+
 int workers_of(const EmulateOptions& options) {
   if (options.threads > 0) return options.threads;
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 16);
@@ -109,9 +115,9 @@ AccessCounts run_grid(EmulatorRun& run, int workers) {
   std::vector<AccessCounts> counts(static_cast<size_t>(workers));
   const auto work = [&](int slot) {
     try {
-      EmulatedBlock block(run, slot);
-      block.run_blocks();
-      counts[static_cast<size_t>(slot)] = block.counts();
+      EmulatedCluster cluster(run, slot);
+      cluster.run_clusters();
+      counts[static_cast<size_t>(slot)] = cluster.counts();
     } catch (...) {
       failures[static_cast<size_t>(slot)] = std::current_exception();
     }
@@ -135,7 +141,8 @@ class PlanRun {
         sizes_(plan, arguments),
         names_(sizes_.names()),
         workspace_(sizes_.workspace()),
-        memory_(arguments, names_, workspace_, shared_bytes_of(plan), workers_of(options)) {}
+        memory_(arguments, names_, workspace_, shared_bytes_of(plan),
+                workers_of(options) * largest_cluster(plan)) {}
 
   Emulation run() {
     for (const codegen::Step& step : plan_.steps) {
@@ -160,29 +167,44 @@ class PlanRun {
       region.written[static_cast<size_t>(i)] = true;
   }
 
+  // The memory of an argument. A tensor map is our own description of the tensor.
+  EmulatedTensorMap value_of(const codegen::KernelParam& param) const {
+    EmulatedTensorMap value;
+    void* data = param.tensor ? memory_.pointer(param.source) : nullptr;
+    if (param.map) {
+      value.spec = &*param.map;
+      value.base = static_cast<std::byte*>(data);
+    } else {
+      value.mark = param.tensor ? reinterpret_cast<uintptr_t>(data)
+                                : arguments_[static_cast<size_t>(param.source)].bits;
+    }
+    return value;
+  }
+
   // False when a mistake stopped the kernel.
   bool launch(const codegen::KernelStep& step) {
-    internal_check(step.cluster == 1 && !step.cooperative,
-                   "the emulator has no clusters and no cooperative grids");
+    internal_check(!step.cooperative, "the emulator has no cooperative grids");
     const int64_t grid = sizes_.evaluate(step.grid);
     if (grid == 0) return true;
     if (grid > std::numeric_limits<int32_t>::max())
       raise(ErrorId::grid_too_large, {}, plan_.name, grid);
+    internal_check(grid % step.cluster == 0, "a grid is no multiple of its clusters");
     const auto module = EmulatorModule::get(step, options_.flags);
-    std::vector<uint64_t> values;
-    for (const codegen::KernelParam& param : step.params)
-      values.push_back(param.tensor ? reinterpret_cast<uintptr_t>(memory_.pointer(param.source))
-                                    : arguments_[static_cast<size_t>(param.source)].bits);
+    std::vector<EmulatedTensorMap> values;  // a map, or what fits in its first word
+    for (const codegen::KernelParam& param : step.params) values.push_back(value_of(param));
     std::vector<void*> params;
-    for (uint64_t& value : values) params.push_back(&value);
+    for (EmulatedTensorMap& value : values) params.push_back(&value);
     memory_.begin_kernel();
     Findings findings;
     EmulatorRun run{*module, memory_, findings, params.data()};
     run.threads = step.threads;
+    run.cluster = step.cluster;
+    run.checked = module->checked();
     run.shared_bytes = step.shared_bytes;
     run.grid = grid;
     run.counts = options_.counts;
-    const int workers = static_cast<int>(std::min<int64_t>(workers_of(options_), grid));
+    const int workers =
+        static_cast<int>(std::min<int64_t>(workers_of(options_), grid / step.cluster));
     const AccessCounts counts = run_grid(run, workers);
     std::vector<Finding> found = findings.resolve(*module);
     std::ranges::move(found, std::back_inserter(result_.findings));
@@ -213,7 +235,16 @@ std::string_view to_string(FindingKind kind) {
                                         "shared memory read before anything was written",
                                         "result read before anything was written",
                                         "asynchronous copy in flight",
-                                        "asynchronous copy pending at the end"};
+                                        "asynchronous copy pending at the end",
+                                        "operand of an asynchronous operation overwritten",
+                                        "sums of a product in flight",
+                                        "fence missing",
+                                        "warp not together",
+                                        "wrong use of a barrier",
+                                        "wrong number of bytes at a barrier",
+                                        "operand that the hardware does not take",
+                                        "wrong number of registers",
+                                        "block of the cluster has ended"};
   return names[static_cast<size_t>(kind)];
 }
 

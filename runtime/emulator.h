@@ -25,7 +25,16 @@ enum class FindingKind : uint8_t {
   unwritten_shared,   ///< shared memory read that nobody wrote
   unwritten_output,   ///< a result read that nobody wrote
   copy_in_flight,     ///< what an asynchronous copy writes, read or overwritten before its wait
-  copy_pending,       ///< asynchronous copies that nobody waited for when their thread ended
+  copy_pending,       ///< asynchronous work that nobody waited for when its thread ended
+  operand_in_flight,  ///< what a product or a bulk store reads, overwritten before their wait
+  product_in_flight,  ///< sums of a product, touched before its wait
+  fence_missing,      ///< shared memory written by threads, used by asynchronous units, no fence
+  warp_diverged,      ///< an operation of a whole warp that its lanes do not reach together
+  barrier_misuse,     ///< an mbarrier not initialized, with too many arrivals, ..
+  byte_count,         ///< an mbarrier that expects other bytes than come
+  bad_operand,        ///< a bulk copy or a product that the hardware does not have
+  bad_registers,      ///< a change of a warpgroup's registers that cannot be had
+  block_ended,        ///< use of the shared memory of a block that has ended
 };
 
 std::string_view to_string(FindingKind kind);

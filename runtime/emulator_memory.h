@@ -13,26 +13,30 @@
 
 namespace tilewright::runtime {
 
-inline constexpr uint16_t kNoThread = 0xffff;
+inline constexpr uint16_t kNoAgent = 0xffff;
+inline constexpr uint8_t kAnyPattern = 0xff;
 
-/// What a block knows about one element of memory. Accesses of earlier epochs (before the last
-/// barrier) are ordered, so only those of this epoch are kept: the last writer and two readers,
-/// which is enough to find another reader than any given thread.
+/// What a cluster of blocks knows about one element of memory: the last writer, and readers since
+/// that do not know of each other, as far as there is room. Two are enough where all threads meet
+/// at barriers: one of them is another than any given writer.
 struct MemoryCell {
-  uint32_t epoch = 0;
-  uint32_t run = 0;  ///< the block that the flags are of
-  uint32_t write_code = 0, copy_code = 0;
-  uint32_t read_code[2] = {};
-  uint16_t writer = kNoThread, copier = kNoThread;
-  uint16_t reader[2] = {kNoThread, kNoThread};
-  bool written = false;      ///< by this block
-  bool in_flight = false;    ///< an asynchronous copy will write it
-  bool noted_read = false;   ///< known to the whole grid (tensors only)
-  bool noted_write = false;  ///< likewise
+  static constexpr int kReaders = 3;
+  uint32_t run = 0;  ///< the cluster that the rest is of
+  uint32_t write_clock = 0, write_code = 0;
+  uint32_t read_clock[kReaders] = {}, read_code[kReaders] = {};
+  uint16_t writer = kNoAgent;
+  uint16_t issuer = 0;  ///< the thread that wrote, or let an asynchronous unit write
+  uint16_t reader[kReaders] = {kNoAgent, kNoAgent, kNoAgent};
+  uint8_t pattern = kAnyPattern;  ///< in which bulk copies arranged it; bytes of a row
+  bool written = false;           ///< by this cluster
+  bool generic = false;           ///< by a thread itself
+  bool in_flight = false;         ///< a copy of a thread will write it
+  bool noted_read = false;        ///< known to the whole grid (tensors only)
+  bool noted_write = false;       ///< likewise
 };
 
 /// What the grid knows about one element of a tensor: one writer and two readers of different
-/// blocks, numbered from 1 (0: none).
+/// clusters, blocks numbered from 1 (0: none).
 struct GridCell {
   uint32_t writer = 0, write_code = 0;
   uint32_t reader[2] = {}, read_code[2] = {};
@@ -57,8 +61,8 @@ struct MemoryRegion {
 class EmulatorMemory {
  public:
   /// Copies the tensors in. `workspace` gives sizes of further tensors, in bytes; `shared_bytes`,
-  /// for each of `blocks` that run at one time, is room for its shared memory. Raises
-  /// host_out_of_memory.
+  /// for each of `blocks` that run at one time, is room for its shared memory, which starts at a
+  /// multiple of 4096. Raises host_out_of_memory.
   EmulatorMemory(std::span<const EmulatorArgument> arguments, std::span<const std::string> names,
                  std::span<const int64_t> workspace, int64_t shared_bytes, int blocks);
   ~EmulatorMemory();
@@ -92,7 +96,6 @@ class EmulatorMemory {
   uintptr_t begin_ = 0;
   size_t size_ = 0;
   std::vector<MemoryRegion> regions_;
-  std::vector<int> region_of_slot_;
   std::vector<void*> pointers_;
   std::vector<std::byte*> shared_;
   std::unique_ptr<std::mutex[]> locks_;

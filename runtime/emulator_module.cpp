@@ -17,7 +17,7 @@
 
 #include "tilewright/ir/error.h"
 #include "tilewright/runtime/cubin_cache.h"
-#include "tilewright/runtime/emulator_block.h"
+#include "tilewright/runtime/emulator_cluster.h"
 #include "tilewright/runtime/hash.h"
 
 namespace tilewright::runtime {
@@ -176,7 +176,7 @@ std::shared_ptr<const EmulatorModule> EmulatorModule::get(const codegen::KernelS
   static std::mutex mutex;
   static std::map<Hash128, std::shared_ptr<const EmulatorModule>> modules;
   const std::string command = compile_command(host_compiler(), flags);
-  const Hash128 key = hash_bytes(command + "\n" + host_prelude() + "\n" + step.source);
+  const Hash128 key = hash_bytes(command + "\n" + host_source(step, ""));
   {
     std::lock_guard lock(mutex);
     if (const auto known = modules.find(key); known != modules.end()) return known->second;
@@ -185,6 +185,7 @@ std::shared_ptr<const EmulatorModule> EmulatorModule::get(const codegen::KernelS
   const std::string stem = object_folder() + "/" + key.hex();
   made->object_ = stem + ".so";
   made->file_ = stem + ".cu";
+  made->checked_ = !has_own_sanitizer(flags);
   std::istringstream lines(step.source);
   for (std::string line; std::getline(lines, line);) made->lines_.push_back(line);
   if (!fs::exists(made->object_)) {

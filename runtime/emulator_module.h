@@ -29,6 +29,8 @@ class EmulatorModule {
   /// Whether the address belongs to the object's own code and constants.
   bool contains(uintptr_t address) const { return address - begin_ < end_ - begin_; }
   uintptr_t begin() const { return begin_; }
+  /// Whether its accesses are checked; a sanitizer among the flags takes that place.
+  bool checked() const { return checked_; }
 
   /// For code that continues at these offsets from begin(): the line of the printed source that
   /// it comes from, innermost call first; 0 where that is not known.
@@ -45,6 +47,7 @@ class EmulatorModule {
   SharedLibrary library_;
   Entry* entry_ = nullptr;
   uintptr_t begin_ = 0, end_ = 0;
+  bool checked_ = true;
   std::string object_, file_;       // paths: the shared object, the printed source
   std::vector<std::string> lines_;  // of the printed source
   mutable std::mutex mutex_;

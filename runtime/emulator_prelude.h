@@ -7,6 +7,7 @@
 
 #include "tilewright/codegen/plan.h"
 #include "tilewright/codegen/prelude.h"
+#include "tilewright/runtime/emulator_product.h"
 
 namespace tilewright::runtime {
 
@@ -30,7 +31,30 @@ struct EmulatorHooks {
   void (*copy_async_wait)(int pending, const void* pc);
   float (*f16_to_float)(unsigned short bits);
   unsigned short (*float_to_f16)(float x);
+  Dim3 (*grid)();
+  unsigned (*shared_offset)(const void* address);
+  void (*sync_warp)(const void* pc);
+  void (*named_barrier)(int barrier, int threads, const void* pc);
+  unsigned (*cluster_rank)();
+  void (*cluster_sync)(const void* pc);
+  void (*registers)(int count, int up, const void* pc);
+  void (*fence)(int fence, const void* pc);  ///< an EmulatorFence
+  /// action: a MbarrierAction; value: arrivals, bytes, a block of the cluster (-1: this), parity.
+  void (*mbarrier)(int action, void* barrier, int value, const void* pc);
+  /// blocks: a mask, 0 for the own block only.
+  void (*bulk_load)(void* to, const void* map, void* barrier, unsigned blocks, int rank,
+                    const int* at, const void* pc);
+  void (*bulk_store)(const void* map, const void* from, int rank, const int* at, const void* pc);
+  void (*bulk_commit)();
+  void (*bulk_wait)(int pending, int read);
+  void (*product)(const ProductCall* call, const void* pc);
+  void (*product_commit)(const void* pc);
+  void (*product_wait)(int pending, const void* pc);
 };
+
+/// Numbers of these are in the host prelude as well.
+enum class EmulatorFence : int { proxy, mbarrier_init, product };
+enum class MbarrierAction : int { init, expect, arrive, wait };
 
 /// The part of a printed source that is the kernel itself (`struct Shared`, if there is one, and
 /// the function), without header and prelude. InternalError when there is no kernel in it.

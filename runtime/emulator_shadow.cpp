@@ -7,33 +7,42 @@
 namespace tilewright::runtime {
 namespace {
 
-const char* verb(bool write) { return write ? "write" : "read"; }
-
-// A reader of this epoch other than `thread`, or kNoThread.
-std::pair<uint16_t, uint32_t> other_reader(const MemoryCell& cell, int thread) {
-  for (int i = 0; i < 2; ++i)
-    if (cell.reader[i] != kNoThread && cell.reader[i] != thread)
-      return {cell.reader[i], cell.read_code[i]};
-  return {kNoThread, 0};
+const char* verb(Agent::Kind kind, bool write) {
+  switch (kind) {
+    case Agent::Kind::thread:
+      return write ? "write" : "read";
+    case Agent::Kind::bulk_load:
+      return "bulk load";
+    case Agent::Kind::store_read:
+    case Agent::Kind::store_write:
+      return "bulk store";
+    case Agent::Kind::product:
+      return "product";
+  }
+  return "access";
 }
+
+bool is_thread(const Agent& agent) { return agent.kind == Agent::Kind::thread; }
 
 }  // namespace
 
-BlockShadow::BlockShadow(EmulatorRun& run, std::byte* shared)
-    : run_(run),
-      shared_(reinterpret_cast<uintptr_t>(shared)),
-      shared_cells_(static_cast<size_t>(run.shared_bytes)) {
+ClusterShadow::ClusterShadow(EmulatorRun& run, std::vector<std::byte*> shared,
+                             const std::vector<Agent>& agents)
+    : run_(run), agents_(agents) {
+  for (std::byte* memory : shared) {
+    shared_.push_back(reinterpret_cast<uintptr_t>(memory));
+    shared_cells_.emplace_back(static_cast<size_t>(run.shared_bytes));
+  }
   for (const MemoryRegion& region : run.memory.regions())
     region_cells_.emplace_back(static_cast<size_t>(region.bytes / region.element) + 1);
 }
 
-void BlockShadow::begin_block(int64_t block) {
-  block_ = block;
-  ++epoch_;
+void ClusterShadow::begin_cluster(int64_t first_block) {
+  first_block_ = first_block;
   ++runs_;
 }
 
-Place BlockShadow::locate(uintptr_t address) {
+Place ClusterShadow::locate(uintptr_t address, int block) {
   Place place;
   if (MemoryRegion* region = run_.memory.region_at(address)) {
     place.space = Place::Space::tensor;
@@ -44,155 +53,217 @@ Place BlockShadow::locate(uintptr_t address) {
     place.cells = &region_cells_[static_cast<size_t>(region - run_.memory.regions().data())];
   } else if (run_.memory.reserved(address)) {
     place.space = Place::Space::shared;
-    place.offset = static_cast<int64_t>(address - shared_);
+    place.offset = static_cast<int64_t>(address - shared_[static_cast<size_t>(block)]);
     place.limit = run_.shared_bytes;
-    place.cells = &shared_cells_;
+    place.cells = &shared_cells_[static_cast<size_t>(block)];
   }
   return place;
 }
 
-AccessSite BlockShadow::site(const BlockAccess& access) const {
-  return {access.code, block_, access.thread, verb(access.write)};
+AccessSite ClusterShadow::site(int agent, int issuer, uint32_t code, bool write) const {
+  const Agent& who = agents_[static_cast<size_t>(agent)];
+  const Agent& thread = agents_[static_cast<size_t>(issuer)];
+  return {code, first_block_ + thread.block, thread.thread, verb(who.kind, write)};
 }
 
-std::string BlockShadow::where(const Place& place, int64_t offset, int64_t bytes) const {
+std::string ClusterShadow::where(const Place& place, int64_t offset, int64_t bytes) const {
   const std::string range = bytes == 1 ? fmt::format("byte {}", offset)
                                        : fmt::format("bytes {} to {}", offset, offset + bytes - 1);
   if (place.space == Place::Space::shared) return range + " of shared memory";
   return fmt::format("{} of '{}'", range, place.region->name);
 }
 
-bool BlockShadow::check_place(const BlockAccess& access, const Place& place) {
+bool ClusterShadow::check_place(const AgentAccess& access, const Place& place) {
+  const auto found = [&](FindingKind kind, std::string what) {
+    run_.findings.add(kind, std::move(what),
+                      {site(access.agent, access.issuer, access.code, access.write)});
+  };
   if (place.space == Place::Space::outside) {
-    run_.findings.add(FindingKind::out_of_bounds,
-                      fmt::format("{} bytes at an address that is in no tensor and not in shared "
-                                  "memory",
-                                  access.bytes),
-                      {site(access)});
+    found(FindingKind::out_of_bounds,
+          fmt::format("{} bytes at an address that is in no tensor and not in shared memory",
+                      access.bytes));
     return false;
   }
   if (place.offset < 0 || place.offset + access.bytes > place.limit) {
-    run_.findings.add(FindingKind::out_of_bounds,
-                      fmt::format("{}, which has {} bytes",
-                                  where(place, place.offset, access.bytes), place.limit),
-                      {site(access)});
+    found(FindingKind::out_of_bounds,
+          fmt::format("{}, which has {} bytes", where(place, place.offset, access.bytes),
+                      place.limit));
     return false;
   }
   if (access.aligned && access.address % static_cast<uintptr_t>(access.bytes) != 0)
-    run_.findings.add(FindingKind::misaligned,
-                      fmt::format("{} at once, from an address that is no multiple of {}",
-                                  where(place, place.offset, access.bytes), access.bytes),
-                      {site(access)});
+    found(FindingKind::misaligned,
+          fmt::format("{} at once, from an address that is no multiple of {}",
+                      where(place, place.offset, access.bytes), access.bytes));
   return true;
 }
 
-void BlockShadow::refresh(MemoryCell& cell) const {
-  if (cell.run != runs_) {
-    cell.run = runs_;
-    cell.written = cell.in_flight = cell.noted_read = cell.noted_write = false;
-  }
-  if (cell.epoch != epoch_) {
-    cell.epoch = epoch_;
-    cell.writer = cell.reader[0] = cell.reader[1] = kNoThread;
-  }
+void ClusterShadow::refresh(MemoryCell& cell) const {
+  if (cell.run == runs_) return;
+  cell = MemoryCell{};
+  cell.run = runs_;
 }
 
-void BlockShadow::race(const BlockAccess& access, const Place& place, int64_t index,
-                       AccessSite other) {
+// Two accesses that nothing orders.
+void ClusterShadow::conflict(const AgentAccess& access, const Place& place, int64_t index,
+                             int other, AccessSite other_site, bool other_wrote) {
+  const std::string at = where(place, index * place.element, place.element);
+  const Agent::Kind kind = agents_[static_cast<size_t>(other)].kind;
   const bool shared = place.space == Place::Space::shared;
-  const std::string order =
-      other.block == block_ ? "no barrier is between" : "blocks of one grid run in any order";
-  run_.findings.add(shared ? FindingKind::shared_race : FindingKind::global_race,
-                    where(place, index * place.element, place.element) + ": " + order,
-                    {site(access), std::move(other)});
+  FindingKind finding = shared ? FindingKind::shared_race : FindingKind::global_race;
+  std::string what = at + ": no barrier is between";
+  if (kind == Agent::Kind::bulk_load) {
+    finding = FindingKind::copy_in_flight;
+    what = at + ": a bulk load to it may not have arrived";
+  } else if (kind == Agent::Kind::store_write) {
+    finding = FindingKind::copy_in_flight;
+    what = at + ": a bulk store to it may not be complete";
+  } else if (!other_wrote && kind != Agent::Kind::thread) {
+    finding = FindingKind::operand_in_flight;
+    what = fmt::format("{}: {} may still read it", at,
+                       kind == Agent::Kind::product ? "a product" : "a bulk store");
+  }
+  run_.findings.add(
+      finding, what,
+      {site(access.agent, access.issuer, access.code, access.write), std::move(other_site)});
 }
 
-bool BlockShadow::check_cell(const BlockAccess& access, const Place& place, int64_t index,
-                             MemoryCell& cell) {
+// What asynchronous units need beyond the order of accesses.
+bool ClusterShadow::check_proxy(const AgentAccess& access, const View& view, const Place& place,
+                                int64_t index, const MemoryCell& cell) {
   const int64_t offset = index * place.element;
+  if (cell.generic && !view.fenced(cell.writer, cell.write_clock)) {
+    run_.findings.add(FindingKind::fence_missing,
+                      fmt::format("{}: written by a thread, no proxy fence is between",
+                                  where(place, offset, place.element)),
+                      {site(access.agent, access.issuer, access.code, access.write),
+                       site(cell.writer, cell.issuer, cell.write_code, true)});
+    return false;
+  }
+  if (access.write || access.pattern == kAnyPattern || cell.pattern == kAnyPattern ||
+      access.pattern == cell.pattern)
+    return true;
+  run_.findings.add(FindingKind::bad_operand,
+                    fmt::format("{}: read with a swizzle of {} bytes, written with one of {}",
+                                where(place, offset, place.element), access.pattern, cell.pattern),
+                    {site(access.agent, access.issuer, access.code, access.write),
+                     site(cell.writer, cell.issuer, cell.write_code, true)});
+  return false;
+}
+
+bool ClusterShadow::check_cell(const AgentAccess& access, const View& view, const Place& place,
+                               int64_t index, const MemoryCell& cell) {
+  const int64_t offset = index * place.element;
+  const auto self = [&] { return site(access.agent, access.issuer, access.code, access.write); };
   if (cell.in_flight) {
+    AccessSite copy = site(cell.writer, cell.issuer, cell.write_code, true);
+    copy.what = "asynchronous copy";
     run_.findings.add(FindingKind::copy_in_flight,
                       fmt::format("{}: an asynchronous copy to it may not have arrived",
                                   where(place, offset, place.element)),
-                      {site(access), {cell.copy_code, block_, cell.copier, "asynchronous copy"}});
+                      {self(), std::move(copy)});
     return false;
   }
-  if (cell.writer != kNoThread && cell.writer != access.thread) {
-    race(access, place, index, {cell.write_code, block_, cell.writer, "write"});
+  if (cell.writer != kNoAgent && !view.sees(cell.writer, cell.write_clock)) {
+    conflict(access, place, index, cell.writer,
+             site(cell.writer, cell.issuer, cell.write_code, true), true);
     return false;
   }
-  if (access.write) {
-    if (const auto [reader, code] = other_reader(cell, access.thread); reader != kNoThread) {
-      race(access, place, index, {code, block_, reader, "read"});
-      return false;
-    }
-    return true;
+  for (int i = 0; access.write && i < MemoryCell::kReaders; ++i) {
+    const int reader = cell.reader[i];
+    if (reader == kNoAgent || view.sees(reader, cell.read_clock[i])) continue;
+    const Agent& who = agents_[static_cast<size_t>(reader)];
+    AccessSite read{cell.read_code[i], first_block_ + who.block, who.thread, verb(who.kind, false)};
+    conflict(access, place, index, reader, std::move(read), false);
+    return false;
   }
-  if (place.space == Place::Space::shared
-          ? !cell.written
-          : place.region->written != nullptr && !place.region->written[index].load()) {
-    const bool shared = place.space == Place::Space::shared;
+  const bool shared = place.space == Place::Space::shared;
+  if (!access.write &&
+      (shared ? !cell.written
+              : place.region->written != nullptr && !place.region->written[index].load())) {
     run_.findings.add(shared ? FindingKind::unwritten_shared : FindingKind::unwritten_output,
-                      where(place, offset, place.element) + " was never written", {site(access)});
+                      where(place, offset, place.element) + " was never written", {self()});
     return false;
   }
+  if (shared && !is_thread(agents_[static_cast<size_t>(access.agent)]))
+    return check_proxy(access, view, place, index, cell);
   return true;
 }
 
-// Races between blocks: the first access of each kind by this block is compared with those of
+// Races between clusters: the first access of each kind by this one is compared with those of
 // others, under the element's lock.
-void BlockShadow::note_in_grid(const BlockAccess& access, const Place& place, int64_t index,
-                               MemoryCell& cell) {
+void ClusterShadow::note_in_grid(const AgentAccess& access, const Place& place, int64_t index,
+                                 MemoryCell& cell) {
   bool& noted = access.write ? cell.noted_write : cell.noted_read;
   if (noted) return;
   noted = true;
   MemoryRegion& region = *place.region;
   if (access.write) std::atomic_ref<bool>(region.dirty).store(true, std::memory_order_relaxed);
-  const uint32_t self = static_cast<uint32_t>(block_) + 1;
+  const Agent& who = agents_[static_cast<size_t>(access.issuer)];
+  const uint32_t self = static_cast<uint32_t>(first_block_ + who.block) + 1;
+  const auto elsewhere = [&](uint32_t block) {
+    const int64_t number = int64_t{block} - 1 - first_block_;
+    return block != 0 && (number < 0 || number >= static_cast<int64_t>(shared_.size()));
+  };
   AccessSite other{0, -1, 0, "write"};
   {
     std::lock_guard lock(run_.memory.lock_of(region.base + index * region.element));
     GridCell& seen = region.grid[static_cast<size_t>(index)];
-    if (seen.writer != 0 && seen.writer != self)
+    if (elsewhere(seen.writer))
       other = {seen.write_code, int64_t{seen.writer} - 1, seen.write_thread, "write"};
     for (int i = 0; i < 2 && access.write; ++i)
-      if (other.block < 0 && seen.reader[i] != 0 && seen.reader[i] != self)
+      if (other.block < 0 && elsewhere(seen.reader[i]))
         other = {seen.read_code[i], int64_t{seen.reader[i]} - 1, seen.read_thread[i], "read"};
     if (access.write) {
       seen.writer = self;
       seen.write_code = access.code;
-      seen.write_thread = static_cast<uint16_t>(access.thread);
-    } else if (seen.reader[0] == 0 || (seen.reader[1] == 0 && seen.reader[0] != self)) {
+      seen.write_thread = static_cast<uint16_t>(who.thread);
+    } else if (seen.reader[0] == 0 || (seen.reader[1] == 0 && elsewhere(seen.reader[0]))) {
       const int slot = seen.reader[0] != 0;
       seen.reader[slot] = self;
       seen.read_code[slot] = access.code;
-      seen.read_thread[slot] = static_cast<uint16_t>(access.thread);
+      seen.read_thread[slot] = static_cast<uint16_t>(who.thread);
     }
   }
-  if (other.block >= 0) race(access, place, index, std::move(other));
+  if (other.block < 0) return;
+  run_.findings.add(
+      FindingKind::global_race,
+      where(place, index * place.element, place.element) + ": blocks of one grid run in any order",
+      {site(access.agent, access.issuer, access.code, access.write), std::move(other)});
 }
 
-bool BlockShadow::access(const BlockAccess& access) {
-  const Place place = locate(access.address);
+void ClusterShadow::note(const AgentAccess& access, const View& view, MemoryCell& cell) {
+  if (access.write) {
+    cell.writer = static_cast<uint16_t>(access.agent);
+    cell.issuer = static_cast<uint16_t>(access.issuer);
+    cell.write_clock = access.when;
+    cell.write_code = access.code;
+    cell.written = true;
+    cell.generic = is_thread(agents_[static_cast<size_t>(access.agent)]);
+    cell.pattern = access.pattern;
+    for (uint16_t& reader : cell.reader) reader = kNoAgent;
+    return;
+  }
+  int slot = MemoryCell::kReaders - 1;
+  for (int i = MemoryCell::kReaders - 1; i >= 0; --i)
+    if (cell.reader[i] == kNoAgent || view.sees(cell.reader[i], cell.read_clock[i])) slot = i;
+  for (int i = 0; i < MemoryCell::kReaders; ++i)
+    if (cell.reader[i] == access.agent) slot = i;
+  cell.reader[slot] = static_cast<uint16_t>(access.agent);
+  cell.read_clock[slot] = access.when;
+  cell.read_code[slot] = access.code;
+}
+
+bool ClusterShadow::access(const AgentAccess& access, const View& view, int block) {
+  const Place place = locate(access.address, block);
   if (!check_place(access, place)) return false;
-  bool checked = true;  // one finding for an access of several elements is enough
+  if (!run_.checked) return true;  // plain accesses are not seen, so nothing is known
+  bool checked = true;             // one finding for an access of several elements is enough
   const int64_t last = (place.offset + access.bytes - 1) / place.element;
   for (int64_t index = place.offset / place.element; index <= last; ++index) {
     MemoryCell& cell = (*place.cells)[static_cast<size_t>(index)];
     refresh(cell);
-    checked = checked && check_cell(access, place, index, cell);
-    const uint16_t self = static_cast<uint16_t>(access.thread);
-    if (access.write) {
-      cell.writer = self;
-      cell.write_code = access.code;
-      cell.written = true;
-    } else {
-      const int slot = cell.reader[0] == kNoThread || cell.reader[0] == self ? 0 : 1;
-      if (cell.reader[slot] == kNoThread) {
-        cell.reader[slot] = self;
-        cell.read_code[slot] = access.code;
-      }
-    }
+    checked = checked && check_cell(access, view, place, index, cell);
+    if (!cell.in_flight) note(access, view, cell);
     if (place.space != Place::Space::tensor) continue;
     note_in_grid(access, place, index, cell);
     if (access.write && place.region->written != nullptr)
@@ -201,26 +272,25 @@ bool BlockShadow::access(const BlockAccess& access) {
   return true;
 }
 
-bool BlockShadow::begin_copy(const BlockAccess& write) {
-  if (!access(write)) return false;
-  const Place place = locate(write.address);
-  for (int64_t i = place.offset; i < place.offset + write.bytes; ++i) {
-    MemoryCell& cell = (*place.cells)[static_cast<size_t>(i)];
-    cell.in_flight = true;
-    cell.copier = static_cast<uint16_t>(write.thread);
-    cell.copy_code = write.code;
-  }
+bool ClusterShadow::begin_copy(const AgentAccess& write, const View& view, int block) {
+  if (!access(write, view, block)) return false;
+  if (!run_.checked) return true;
+  const Place place = locate(write.address, block);
+  for (int64_t i = place.offset; i < place.offset + write.bytes; ++i)
+    (*place.cells)[static_cast<size_t>(i)].in_flight = true;
   return true;
 }
 
-void BlockShadow::end_copy(const BlockAccess& write) {
-  const Place place = locate(write.address);
+void ClusterShadow::end_copy(const AgentAccess& write, int block) {
+  if (!run_.checked) return;
+  const Place place = locate(write.address, block);
   for (int64_t i = place.offset; i < place.offset + write.bytes; ++i) {
     MemoryCell& cell = (*place.cells)[static_cast<size_t>(i)];
     // A later copy to the same place was reported, and is the one that is in flight.
-    if (cell.copier == write.thread) cell.in_flight = false;
-    refresh(cell);
-    cell.writer = static_cast<uint16_t>(write.thread);
+    if (cell.writer == write.agent) cell.in_flight = false;
+    cell.writer = static_cast<uint16_t>(write.agent);
+    cell.issuer = static_cast<uint16_t>(write.issuer);
+    cell.write_clock = write.when;
     cell.write_code = write.code;
   }
 }

@@ -1,21 +1,38 @@
-// Checks every access of the block that one thread of the emulator runs.
+// Checks every access of the cluster of blocks that one thread of the emulator runs.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "tilewright/runtime/emulator_clock.h"
 #include "tilewright/runtime/emulator_run.h"
 
 namespace tilewright::runtime {
 
-/// One access of one emulated thread.
-struct BlockAccess {
+/// Who can touch memory: a thread, or an asynchronous unit that a thread sets going.
+struct Agent {
+  enum class Kind : uint8_t {
+    thread,
+    bulk_load,    ///< those that arrive at one barrier
+    store_read,   ///< bulk stores of one thread, what they read
+    store_write,  ///< and what they write
+    product,      ///< of one warpgroup
+  } kind = Kind::thread;
+  int block = 0;   ///< in the cluster
+  int thread = 0;  ///< of the block: itself, or one that sets it going
+};
+
+/// One access by one agent.
+struct AgentAccess {
   uintptr_t address = 0;
   int64_t bytes = 0;
   bool write = false;
   bool aligned = true;  ///< must be a multiple of its size
   uint32_t code = 0;
-  int thread = 0;
+  int agent = 0;
+  Clock when = 0;                 ///< of the agent
+  int issuer = 0;                 ///< the thread that does it or sets it going
+  uint8_t pattern = kAnyPattern;  ///< of an asynchronous unit in shared memory
 };
 
 /// Where an address is.
@@ -28,38 +45,47 @@ struct Place {
   std::vector<MemoryCell>* cells = nullptr;
 };
 
-class BlockShadow {
+class ClusterShadow {
  public:
-  BlockShadow(EmulatorRun& run, std::byte* shared);
+  /// `shared`: the memory of each block.
+  ClusterShadow(EmulatorRun& run, std::vector<std::byte*> shared, const std::vector<Agent>& agents);
 
-  void begin_block(int64_t block);
-  /// All threads passed a barrier: what was before is ordered before what follows.
-  void barrier() { ++epoch_; }
+  void begin_cluster(int64_t first_block);
 
-  /// Checks and notes an access; false, with a finding, when it must not be made.
-  bool access(const BlockAccess& access);
-  /// The destination of an asynchronous copy at its issue; from then on nobody may touch it.
-  bool begin_copy(const BlockAccess& write);
+  /// Checks and notes an access, made at a moment at which `view` is known; false, with a finding,
+  /// when it must not be made. The shared memory is that of block `block` of the cluster.
+  bool access(const AgentAccess& access, const View& view, int block);
+  /// The destination of a thread's asynchronous copy at its issue; from then on nobody may touch
+  /// it.
+  bool begin_copy(const AgentAccess& write, const View& view, int block);
   /// The same when the thread has waited for the copy: to others it is a write of this moment.
-  void end_copy(const BlockAccess& write);
+  void end_copy(const AgentAccess& write, int block);
 
-  Place locate(uintptr_t address);
+  Place locate(uintptr_t address, int block);
+  /// "bytes 4 to 7 of shared memory", "byte 3 of 'a'".
+  std::string where(const Place& place, int64_t offset, int64_t bytes) const;
+  /// Who, for findings.
+  AccessSite site(int agent, int issuer, uint32_t code, bool write) const;
 
  private:
-  bool check_place(const BlockAccess& access, const Place& place);
-  bool check_cell(const BlockAccess& access, const Place& place, int64_t index, MemoryCell& cell);
-  void note_in_grid(const BlockAccess& access, const Place& place, int64_t index, MemoryCell& cell);
+  bool check_place(const AgentAccess& access, const Place& place);
+  bool check_cell(const AgentAccess& access, const View& view, const Place& place, int64_t index,
+                  const MemoryCell& cell);
+  bool check_proxy(const AgentAccess& access, const View& view, const Place& place, int64_t index,
+                   const MemoryCell& cell);
+  void note(const AgentAccess& access, const View& view, MemoryCell& cell);
+  void note_in_grid(const AgentAccess& access, const Place& place, int64_t index, MemoryCell& cell);
   void refresh(MemoryCell& cell) const;
-  void race(const BlockAccess& access, const Place& place, int64_t index, AccessSite other);
-  std::string where(const Place& place, int64_t offset, int64_t bytes) const;
-  AccessSite site(const BlockAccess& access) const;
+  void conflict(const AgentAccess& access, const Place& place, int64_t index, int other,
+                AccessSite site, bool other_wrote);
 
   EmulatorRun& run_;
-  uintptr_t shared_;
-  std::vector<MemoryCell> shared_cells_;
+  const std::vector<Agent>& agents_;
+  std::vector<uintptr_t> shared_;
+  std::vector<std::vector<MemoryCell>> shared_cells_;  // of each block
   std::vector<std::vector<MemoryCell>> region_cells_;
-  int64_t block_ = 0;
-  uint32_t epoch_ = 0, runs_ = 0;
+  int64_t first_block_ = 0;
+  uint32_t runs_ = 0;
 };
 
 }  // namespace tilewright::runtime
