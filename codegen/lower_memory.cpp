@@ -135,6 +135,14 @@ ExprRef tensor_element(Lowering& lowering, const Op& op, const AccessFacts& fact
                 global_offset(lowering, op, facts, at));
 }
 
+ExprRef run_pointer(Lowering& lowering, const Value* value, const RegIndex& index, int axis,
+                    int vector) {
+  const bool direct =
+      lowering.arrays.contains(value) && run_is_contiguous(lowering.layout(value), axis);
+  return direct ? address(element_value(lowering, value, index))
+                : gather_run(lowering, value, index, axis, vector);
+}
+
 bool run_is_contiguous(const Layout& layout, int axis) {
   for (int later = axis + 1; later < layout.rank; ++later)
     if (layout.registers(later) > 1) return false;
@@ -211,10 +219,9 @@ void lower_store(Lowering& lowering, const Op& op) {
       lowering.emit(assign(to, element_value(lowering, value, index)));
       return;
     }
-    const bool direct = lowering.arrays.contains(value) && run_is_contiguous(layout, axis);
-    const ExprRef from = direct ? address(element_value(lowering, value, index))
-                                : gather_run(lowering, value, index, axis, vector);
-    lowering.emit(call_stmt(call(fmt::format("tw::store<{}>", vector), {address(to), from})));
+    lowering.emit(
+        call_stmt(call(fmt::format("tw::store<{}>", vector),
+                       {address(to), run_pointer(lowering, value, index, axis, vector)})));
   };
   lowering.emit_if(replica_guard(lowering, layout), [&] {
     for_registers(lowering, layout, axis, vector, [&](const RegIndex& index) {

@@ -73,11 +73,13 @@ void write_shared(Lowering& lowering, const Value* value, const Layout& layout,
   auto write = [&](const RegIndex& index) {
     const auto at = coordinates(lowering, layout, value->type.shape, index, axis, vector);
     const ExprRef to = shared_element(buffer, shared_layout, stage, at, vector);
-    const ExprRef from = element_value(lowering, value, index);
     lowering.emit_if(overhang_guard(layout, extents, at), [&] {
-      lowering.emit(vector == 1 ? assign(to, from)
-                                : call_stmt(call(fmt::format("tw::store<{}>", vector),
-                                                 {address(to), address(from)})));
+      if (vector == 1)
+        lowering.emit(assign(to, element_value(lowering, value, index)));
+      else
+        lowering.emit(
+            call_stmt(call(fmt::format("tw::store<{}>", vector),
+                           {address(to), run_pointer(lowering, value, index, axis, vector)})));
     });
   };
   lowering.emit_if(replica_guard(lowering, layout),
@@ -86,7 +88,6 @@ void write_shared(Lowering& lowering, const Value* value, const Layout& layout,
 
 /// The width at which a tile in registers can meet a shared buffer along its contiguous axis.
 int shared_vector(const Lowering& lowering, const Value* value, const Layout& layout, int axis) {
-  if (!lowering.arrays.contains(value) || !run_is_contiguous(layout, axis)) return 1;
   const int run = std::gcd(layout.vector(axis), static_cast<int>(lowering.extents(value)[axis]));
   return widest_in_run(value->type.dtype, run);
 }
@@ -366,7 +367,8 @@ void lower_convert(Lowering& lowering, const Op& op) {
   write_shared(lowering, from, source, scratch, buffer, nullptr, write > 1 ? fast : -1, write);
 
   const std::string tile = declare_tile(lowering, to);
-  const int read = shared_vector(lowering, to, target, fast);
+  // Wide loads go to registers that are neighbours.
+  const int read = run_is_contiguous(target, fast) ? shared_vector(lowering, to, target, fast) : 1;
   const int axis = read > 1 ? fast : -1;
   const auto extents = lowering.extents(to);
   for_registers(lowering, target, axis, read, [&](const RegIndex& index) {

@@ -181,6 +181,10 @@ ExprRef access_guard(Lowering& lowering, const ir::Op& access, const std::vector
 std::string tensor_name(const Lowering& lowering, const ir::Value* tensor);
 ExprRef tensor_element(Lowering& lowering, const ir::Op& access, const AccessFacts& facts,
                        const std::vector<ExprRef>& at);
+/// A pointer to a run of `vector` elements of a tile along `axis`, for a wide store: into the
+/// tile's array where they are neighbours there, else to a small array that is filled for it.
+ExprRef run_pointer(Lowering& lowering, const ir::Value* value, const RegIndex& index, int axis,
+                    int vector);
 /// Whether the registers of a run along `axis` are neighbours in the register array.
 bool run_is_contiguous(const Layout& layout, int axis);
 void lower_load(Lowering& lowering, const ir::Op& op);

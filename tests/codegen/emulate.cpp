@@ -7,6 +7,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "tests/codegen/emulate_matrix.h"
 #include "tests/codegen/emulate_memory.h"
 #include "tests/codegen/emulate_value.h"
 #include "tilewright/codegen/prelude.h"
@@ -259,6 +260,7 @@ class Emulator {
   void call(const Expr& expr, const Threads& threads) {
     if (auto found = lambdas_.find(expr.text); found != lambdas_.end())
       return call_lambda(*found->second, expr, threads);
+    if (is_matrix_helper(expr.text)) return call_by_warps(expr, threads);
     const size_t open = expr.text.find('<');
     const std::string base = expr.text.substr(0, open);
     const int n = open == std::string::npos ? 1 : std::stoi(expr.text.substr(open + 1));
@@ -287,6 +289,26 @@ class Emulator {
         variable.of_thread[threads[k]] = {converted(values[k], CType::i32)};
     }
     run(lambda.body, threads);
+  }
+
+  void call_by_warps(const Expr& expr, const Threads& threads) {
+    for (size_t first = 0; first < threads.size(); first += 32) {
+      if (threads[first] % 32 != 0 || first + 32 > threads.size() ||
+          threads[first + 31] != threads[first] + 31)
+        throw EmulationError("an operation of a warp that not all of its lanes reach");
+      const auto read = [&](int argument, int lane, int bytes) {
+        const Place from = pointer(*expr.args[argument], threads[first + lane]);
+        const int element =
+            from.memory ? size_of(from.memory->dtype) : size_of(from.variable->type);
+        return this->read(from, threads[first + lane], bytes / element, expr.args[argument].get());
+      };
+      run_matrix_helper(expr.text, {read, [&](int argument, int lane, const Values& values) {
+                                      const int t = threads[first + lane];
+                                      write_all(pointer(*expr.args[argument], t), t, values,
+                                                expr.args[argument].get());
+                                    }});
+    }
+    statement_end();
   }
 
   Place pointer(const Expr& expr, int t) {

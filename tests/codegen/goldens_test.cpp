@@ -42,6 +42,12 @@ TEST(Goldens, MatmulThroughRegisters) {
               R"({"block":[64,64,16],"copy":"sync"})", "sm_75");
 }
 
+TEST(Goldens, MatmulByMma) {
+  expect_cuda("matmul_mma",
+              *matmul_of(contiguous_spec(bf16, {4096, 4096}), contiguous_spec(bf16, {4096, 4096})),
+              R"({"block":[128,128,32],"stages":4,"matrix":"mma","group":8})");
+}
+
 TEST(Goldens, SmallMatmulThatDivides) {
   expect_cuda("matmul_9x9", *matmul_of(contiguous_spec(f32, {9, 9}), contiguous_spec(f32, {9, 9})),
               R"({"block":[3,3,3],"warps":1})");

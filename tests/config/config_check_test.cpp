@@ -84,6 +84,27 @@ TEST(CheckConfig, UnsupportedValuesSayWhatToUse) {
   refused({.block = block, .split_k = 4}, "sm_80", "'split_k' is 4", "; use 1");
 }
 
+TEST(CheckConfig, MatrixUnitsMustTakeADot) {
+  const Config mma{.block = {64, 64, 32}, .matrix = MatrixUnit::mma};
+  for (std::string_view target : {"sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"})
+    for (std::string_view dtype : {"f16", "bf16"})
+      check(mma, target, product_text(100, 100, 100, dtype));
+  // Depths that are no multiple of the instruction's are padded with zeros.
+  check({.block = {20, 12, 7}, .matrix = MatrixUnit::mma}, "sm_80",
+        product_text(64, 64, 64, "f16"));
+  expect_error(ErrorId::config_unsupported, 0,
+               "'matrix' is mma, but on sm_80 it takes none of the products of kernel product: f32 "
+               "x f32 into f32; use fma",
+               [&] { check(mma); });
+  expect_error(ErrorId::config_unsupported, 0, "on sm_75 it takes none of the products", [&] {
+    Config config = mma;
+    config.copy = CopyKind::sync;
+    check(config, "sm_75", product_text(64, 64, 64, "f16"));
+  });
+  expect_error(ErrorId::config_unsupported, 0, "kernel sum multiplies no matrices",
+               [] { check({.block = {64}, .matrix = MatrixUnit::mma}, "sm_80", sum_text(64)); });
+}
+
 TEST(CheckConfig, Threads) {
   check({.block = {128, 128, 16}, .warps = 32});
   expect_error(ErrorId::config_threads, 0,
@@ -105,6 +126,13 @@ TEST(CheckConfig, Registers) {
                "at most 64 when a multiprocessor runs 4 x 256 threads", [] {
                  check({.block = {128, 128, 16}, .warps = 8, .blocks_per_sm = 4});
                });
+  // mma: 64 by 64 of a warp are 128 registers, fragments another 32.
+  const std::string half = product_text(512, 512, 512, "f16");
+  check({.block = {128, 256, 64}, .warps = 8, .matrix = MatrixUnit::mma}, "sm_80", half);
+  expect_error(ErrorId::config_registers, 0, "needs about 184", [&] {
+    check({.block = {128, 256, 64}, .warps = 8, .matrix = MatrixUnit::mma, .blocks_per_sm = 2},
+          "sm_80", half);
+  });
   // f64 takes two registers an element.
   expect_error(ErrorId::config_registers, 0, "needs about", [] {
     check({.block = {128, 128, 8}, .warps = 4}, "sm_80", product_text(512, 512, 512, "f64"));

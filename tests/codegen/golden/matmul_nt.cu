@@ -86,7 +86,7 @@ matmul_4003b847(const float* __restrict__ a, const float* __restrict__ b, float*
 #pragma unroll
     for (int j = 0; j < 2; ++j) {
       tw::copy_async<4>(&shared.b_ring[stage_to_fill][thread_row +
-          32 * j][((thread_k / 4) ^ (thread_row / 4 % 4)) * 4 + thread_k % 4],
+          32 * j][((thread_k / 4) ^ (thread_row / 4 % 4)) * 4],
           &b[next_ks + thread_k + (cols + thread_row + 32 * j) * 512]);
     }
   };

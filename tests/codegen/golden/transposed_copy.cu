@@ -39,10 +39,10 @@ transposed_copy_82803238(const float* __restrict__ arg0, float* __restrict__ y) 
   Shared& shared = tw::shared_memory<Shared>();
   const int thread_row = threadIdx.x / 8, thread_col = threadIdx.x % 8 * 4;
 
-  // for (auto [rows, cols] : tile({m, n}))                                 kernels_elementwise.h:33
+  // for (auto [rows, cols] : tile({m, n}))                                 kernels_elementwise.h:67
   const int rows = (int)blockIdx.x / 32 * 32, cols = (int)blockIdx.x % 32 * 32;
 
-  //   y[cols, rows] = transpose(x[rows, cols]);                            kernels_elementwise.h:34
+  //   y[cols, rows] = transpose(x[rows, cols]);                            kernels_elementwise.h:68
   float arg0_tile[2][4] = {};
 #pragma unroll
   for (int i = 0; i < 2; ++i)
