@@ -134,7 +134,7 @@ TEST(RepitchPlan, OddRowsAreReadWide) {
   EXPECT_EQ(widest(without.steps[0].kernel, "arg0"), 2);
 }
 
-TEST(RepitchPlan, NothingChangesWhereNothingIsToDo) {
+TEST(RepitchPlan, WithoutSuchOperandsNothingChanges) {
   const KernelCase kernel = product(dense(bf16, {64, 64}), dense(bf16, {64, 64}));
   Config config = product_config();
   const Plan with = lower(kernel.fn, config, parse_target("sm_80"));

@@ -73,7 +73,7 @@ TEST(CheckTensorMap, TakesWhatTheHardwareTakes) {
   check_tensor_map(map, "a", 256);
 }
 
-TEST(CheckTensorMap, NamesTheTensorAndWhatToDo) {
+TEST(CheckTensorMap, NamesTheTensorAndTheWayOut) {
   expect_refused("a cannot be copied by tensor map: ", [](auto& map) { map.swizzle = 16; });
   expect_refused("use another block size, or copy cp_async", [](auto& map) { map.swizzle = 16; });
 }
