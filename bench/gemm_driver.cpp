@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <thread>
 
 namespace tilewright::bench {
 
@@ -134,20 +133,23 @@ double GemmDriver::copy_rate() {
   return line ? parse_message(*line).number : 0;
 }
 
-void compile_all(std::vector<Compilation>& all, const Target& target, double seconds) {
+void compile_all(const std::vector<Compilation>& all, const Target& target, int count,
+                 double seconds, const std::function<void(size_t, const Compilation&)>& done) {
   std::vector<std::string> jobs;
   for (const Compilation& one : all)
     jobs.push_back(to_line(Job{
         .kind = Job::Kind::compile, .row = one.row, .variants = {one.variant}, .target = target}));
-  const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  run_jobs(jobs, cores, seconds, "--worker", [&](size_t i, const Answer& answer) {
-    all[i].problem = answer.problem;
-    if (!answer.problem.empty()) return;
-    const Message message = parse_message(answer.line);
-    all[i].problem = message.problem;
-    all[i].note = message.text;
-    all[i].config = message.config;
-    all[i].seconds = message.number;
+  run_jobs(jobs, count, seconds, "--worker", [&](size_t i, const Answer& answer) {
+    Compilation result = all[i];
+    result.problem = answer.problem;
+    if (answer.problem.empty()) {
+      const Message message = parse_message(answer.line);
+      result.problem = message.problem;
+      result.note = message.text;
+      result.config = message.config;
+      result.seconds = message.number;
+    }
+    done(i, result);
   });
 }
 

@@ -69,8 +69,9 @@ struct Compilation {
   double seconds = 0;
 };
 
-/// Compiles all of them in child processes on all cores, into the cache on disk; each for at most
-/// `seconds`.
-void compile_all(std::vector<Compilation>& all, const Target& target, double seconds);
+/// Compiles all of them by `count` child processes, into the cache on disk; each for at most
+/// `seconds`. `done` hears of each result, which it may keep while the others go on.
+void compile_all(const std::vector<Compilation>& all, const Target& target, int count,
+                 double seconds, const std::function<void(size_t, const Compilation&)>& done);
 
 }  // namespace tilewright::bench

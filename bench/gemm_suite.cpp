@@ -2,9 +2,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <map>
+#include <mutex>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "bench/gemm_configs.h"
 #include "bench/gemm_driver.h"
@@ -82,41 +86,83 @@ std::string text_of(const Variant& variant) {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-/// What compiling gave, by row and config.
-class Compiled {
+/// Compiles, in the order of the rows, while the first rows are measured already.
+class Compiler {
  public:
-  Compiled(const std::vector<RowPlan>& plans, const SuiteOptions& options) {
+  Compiler(const std::vector<RowPlan>& plans, const SuiteOptions& options) {
     for (const RowPlan& plan : plans) {
       for (const Variant& variant : plan.variants) add(plan.problem->name, variant);
       if (of_ours(plan.problem->rival)) add(plan.problem->rival, {"rival", plan.rival_config});
     }
-    const auto begin = Clock::now();
-    compile_all(all_, options.target, options.compile_seconds);
-    seconds_ = seconds_since(begin);
+    results_.resize(wanted_.size());
+    thread_ = std::jthread([this, &options] { run(options); });
   }
 
-  const Compilation& of(const RowPlan& plan, const Variant& variant) const {
-    return all_.at(index_.at({plan.problem->name, text_of(variant)}));
+  /// Does not wait for what is left.
+  ~Compiler() { stopped_ = true; }
+  Compiler(const Compiler&) = delete;
+
+  /// Waits for it.
+  Compilation of(const std::string& row, const Variant& variant) {
+    return wait(index_.at({row, text_of(variant)}));
   }
-  const std::vector<Compilation>& all() const { return all_; }
-  std::string summary() const {
-    const auto failed =
-        std::ranges::count_if(all_, [](const Compilation& one) { return !one.problem.empty(); });
+  /// Waits for all.
+  std::vector<Compilation> all() {
+    std::vector<Compilation> all;
+    for (size_t i = 0; i < wanted_.size(); ++i) all.push_back(wait(i));
+    return all;
+  }
+  std::string summary() {
+    int failed = 0;
     double longest = 0;
-    for (const Compilation& one : all_) longest = std::max(longest, one.seconds);
+    for (const Compilation& one : all()) {
+      failed += !one.problem.empty();
+      longest = std::max(longest, one.seconds);
+    }
     return fmt::format("Compiled {} configs in {:.1f} s (the longest took {:.1f} s); {} failed.",
-                       all_.size(), seconds_, longest, failed);
+                       wanted_.size(), seconds_since(begin_), longest, failed);
   }
 
  private:
   void add(const std::string& row, const Variant& variant) {
-    if (index_.emplace(std::pair(row, text_of(variant)), all_.size()).second)
-      all_.push_back({.row = row, .variant = variant});
+    if (index_.emplace(std::pair(row, text_of(variant)), wanted_.size()).second)
+      wanted_.push_back({.row = row, .variant = variant});
   }
 
-  std::vector<Compilation> all_;
+  void run(const SuiteOptions& options) {
+    const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+    const auto keep = [&](size_t i, const Compilation& result) {
+      if (stopped_) throw std::runtime_error("stopped");
+      const std::lock_guard lock(mutex_);
+      results_[i] = result;
+      changed_.notify_all();
+    };
+    try {
+      compile_all(wanted_, options.target, cores, options.compile_seconds, keep);
+    } catch (const std::exception& error) {
+      for (size_t i = 0; i < wanted_.size(); ++i) {
+        Compilation lost = wanted_[i];
+        lost.problem = error.what();
+        if (const std::lock_guard lock(mutex_); !results_[i]) results_[i] = lost;
+      }
+      changed_.notify_all();
+    }
+  }
+
+  Compilation wait(size_t i) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return results_[i].has_value(); });
+    return *results_[i];
+  }
+
+  std::vector<Compilation> wanted_;
   std::map<std::pair<std::string, std::string>, size_t> index_;
-  double seconds_ = 0;
+  Clock::time_point begin_ = Clock::now();
+  std::atomic<bool> stopped_ = false;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::optional<Compilation>> results_;
+  std::jthread thread_;
 };
 
 class GemmSuite {
@@ -125,30 +171,35 @@ class GemmSuite {
       : options_(options),
         report_(report),
         plans_(Configs(options).plan()),
-        compiled_(plans_, options) {}
+        compiler_(plans_, options) {}
 
   void run() {
-    report_.note(compiled_.summary());
     const bool bandwidth =
         std::ranges::any_of(plans_, [](const RowPlan& plan) { return plan.problem->bandwidth; });
     const double copy_rate = bandwidth ? driver_.copy_rate() : 0;
-    for (const RowPlan& plan : plans_) {
-      if (seconds_since(begin_) > options_.budget) {
-        report_.note(fmt::format("{} and what follows were left out: the {} s are over",
-                                 plan.problem->name, options_.budget));
-        break;
-      }
-      if (plan.sweep)
-        sweep_row(plan);
-      else
-        race_row(plan, compilable(plan));
-    }
+    if (measure_rows()) report_.note(compiler_.summary());
     const GemmSummary summary = summarize_gemm(report_.rows(), copy_rate);
     report_.attach("gemm", to_json(summary));
     fmt::print("\n{}\nThe products took {:.0f} s.\n", to_text(summary), seconds_since(begin_));
   }
 
  private:
+  // Whether the budget was enough for all.
+  bool measure_rows() {
+    for (const RowPlan& plan : plans_) {
+      if (seconds_since(begin_) > options_.budget) {
+        report_.note(fmt::format("{} and what follows were left out: the {} s are over",
+                                 plan.problem->name, options_.budget));
+        return false;
+      }
+      if (plan.sweep)
+        sweep_row(plan);
+      else
+        race_row(plan, compilable(plan));
+    }
+    return true;
+  }
+
   Job job(Job::Kind kind, const RowPlan& plan, std::vector<Variant> variants) const {
     return {.kind = kind,
             .row = plan.problem->name,
@@ -173,8 +224,10 @@ class GemmSuite {
   // sweep.
   std::vector<Variant> compilable(const RowPlan& plan) {
     std::vector<Variant> good;
+    if (of_ours(plan.problem->rival))
+      compiler_.of(plan.problem->rival, {"rival", plan.rival_config});  // its loading must not wait
     for (const Variant& variant : plan.variants) {
-      const Compilation& compilation = compiled_.of(plan, variant);
+      const Compilation compilation = compiler_.of(plan.problem->name, variant);
       if (compilation.problem.empty()) {
         good.push_back(variant);
         continue;
@@ -247,7 +300,7 @@ class GemmSuite {
   const SuiteOptions& options_;
   Report& report_;
   std::vector<RowPlan> plans_;
-  Compiled compiled_;
+  Compiler compiler_;
   GemmDriver driver_;
   Clock::time_point begin_ = Clock::now();
 };
@@ -260,16 +313,16 @@ void run_gemm_suite(const SuiteOptions& options, Report& report) {
 
 int compile_gemm_suite(const SuiteOptions& options) {
   const std::vector<RowPlan> plans = Configs(options).plan();
-  const Compiled compiled(plans, options);
+  Compiler compiler(plans, options);
   int failed = 0;
-  for (const Compilation& one : compiled.all()) {
+  for (const Compilation& one : compiler.all()) {
     const std::string config = one.config.empty() ? text_of(one.variant) : one.config;
     const bool good = one.problem.empty();
     failed += !good;
     fmt::print("{:<40} {:>5}  {}  {}\n", one.row, good ? fmt::format("{:.1f}s", one.seconds) : "-",
                config, good ? one.note : "not available: " + first_line(one.problem));
   }
-  fmt::print("{}\n", compiled.summary());
+  fmt::print("{}\n", compiler.summary());
   return failed;
 }
 
