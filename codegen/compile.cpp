@@ -9,6 +9,7 @@
 #include "tilewright/codegen/header.h"
 #include "tilewright/codegen/lowering.h"
 #include "tilewright/codegen/mask_edges.h"
+#include "tilewright/codegen/orient_dots.h"
 #include "tilewright/codegen/passes.h"
 #include "tilewright/codegen/pipeline.h"
 #include "tilewright/codegen/place.h"
@@ -44,13 +45,13 @@ void dump(const std::string& pass, const std::string& before, const std::string&
     fmt::print(stderr, "// after {}\n{}\n", pass, after);
 }
 
-ir::Function run_tile_passes(const ir::Function& traced, const Config& config,
+ir::Function run_tile_passes(const ir::Function& traced, const Config& config, const Target& target,
                              const std::vector<bool>& written) {
   ir::verify(traced, "trace");
   ir::Function fn = ir::Rewriter::run(traced, [](ir::Rewriter&, const ir::Op&) { return false; });
   std::string text = ir::print(fn);
   dump("trace", "", text);
-  for (const TilePass& pass : tile_passes(config, written)) {
+  for (const TilePass& pass : tile_passes(config, target, written)) {
     fn = pass.run(fn);
     ir::verify(fn, pass.name);
     const std::string after = ir::print(fn);
@@ -143,13 +144,16 @@ std::vector<bool> written_params(const ir::Function& fn, const LowerOptions& opt
   return written;
 }
 
-std::vector<TilePass> tile_passes(const Config& config, const std::vector<bool>& written) {
+std::vector<TilePass> tile_passes(const Config& config, const Target& target,
+                                  const std::vector<bool>& written) {
   return {
       {"specialize", [&](const ir::Function& fn) { return specialize(fn, config); }},
       {"mask_edges", mask_edges},
       {"simplify", ir::simplify},
       {"cse", ir::eliminate_common_subexpressions},
       {"schedule", [&](const ir::Function& fn) { return schedule(fn, config); }},
+      {"orient_dots",
+       [&config, target](const ir::Function& fn) { return orient_dots(fn, config, target); }},
       {"place", place},
       {"dce", ir::eliminate_dead_code},
       {"pipeline", [&](const ir::Function& fn) { return pipeline(fn, config, written); }},
@@ -187,7 +191,8 @@ Lowered lower_to_kernel_ir(const ir::Function& traced, const Config& config, con
   check_config(config, traced, target);
   const std::vector<bool> written = written_params(traced, options);
   Lowered result;
-  result.laid_out = assign_layouts(run_tile_passes(traced, config, written), config, target);
+  result.laid_out =
+      assign_layouts(run_tile_passes(traced, config, target, written), config, target);
   ir::verify(result.laid_out.fn, "assign_layouts");
   if (dumping()) dump("assign_layouts", "", layout_listing(result.laid_out));
 

@@ -324,11 +324,13 @@ int64_t set_stages(const Analysis& kernel, const Target& target, const DotTile& 
   const int64_t most = std::min<int64_t>(steps, draft.config().copy == CopyKind::cp_async ? 4 : 2);
   for (stages = static_cast<int>(most); stages > 1; --stages) {
     const codegen::ConfigNeeds needs = codegen::estimate_needs(draft.finish(), kernel.fn, target);
+    // With room for padding.
     if (draft.config().matrix == MatrixUnit::mma) {
-      if (needs.shared_bytes + needs.exchange_bytes <= target.shared_bytes / tile.resident) break;
+      const int64_t bytes = needs.shared_bytes + needs.shared_bytes / 8 + needs.exchange_bytes;
+      if (bytes <= target.shared_bytes / tile.resident) break;
       continue;
     }
-    // With room for padding; more than 2 only while two blocks fit a multiprocessor.
+    // More than 2 only while two blocks fit a multiprocessor.
     const int64_t room = stages > 2 ? target.shared_bytes / 2 : target.shared_bytes;
     if (needs.shared_bytes + needs.shared_bytes / 4 <= room) break;
   }

@@ -88,8 +88,9 @@ class Estimate {
       const bool loaded = source->def != nullptr && source->def->kind == OpKind::load;
       const bool in_loop =
           loaded && source->def->parent == dot.parent && is_sequential_loop(dot.parent->parent);
-      const int64_t size = std::min(size_of(source->type.dtype), size_of(operand->type.dtype));
-      const int64_t bytes = tile_elements(operand->type.shape, blocks_) * size;
+      // What is loaded is staged as it is stored.
+      const int64_t bytes = tile_elements(operand->type.shape, blocks_) *
+                            size_of((loaded ? source : operand)->type.dtype);
       rings_[dot.parent][source] = in_loop ? bytes * config_.stages : bytes;
     }
   }

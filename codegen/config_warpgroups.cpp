@@ -3,6 +3,7 @@
 #include "tilewright/codegen/config_needs.h"
 #include "tilewright/codegen/matrix_layouts.h"
 #include "tilewright/codegen/matrix_unit.h"
+#include "tilewright/codegen/orient_dots.h"
 #include "tilewright/ir/builder.h"
 #include "tilewright/ir/error.h"
 
@@ -24,7 +25,8 @@ void check_dot(const ir::Op& dot, const Config& config, const std::vector<int64_
     return dim.is_block() ? blocks.at(dim.axis) : dim.extent;
   };
   const ir::Shape& shape = dot.result()->type.shape;
-  const int64_t m = extent(shape[0]), n = extent(shape[1]);
+  int64_t m = extent(shape[0]), n = extent(shape[1]);
+  if (is_transposed_for_wgmma(m, n)) std::swap(m, n);
   const int64_t k = extent(dot.operand(0)->type.shape[1]);
   const int64_t along_rows = wgmma_groups_along_rows(m, config.warps);
   const int64_t along_columns = config.warps / kWarps / along_rows;
@@ -35,6 +37,10 @@ void check_dot(const ir::Op& dot, const Config& config, const std::vector<int64_
     refuse(dot, tile, "a warpgroup computes 8 to 256 columns, by eights",
            fmt::format("a multiple of {} up to {} columns, or mma", 8 * along_columns,
                        kMostColumns * along_columns));
+  const int64_t each = n / along_columns;
+  if (instruction.acc == DType::i32 && each > 24 && each % 16 != 0)
+    refuse(dot, tile, "a warpgroup computes 8, 16, 24 or a multiple of 16 columns of integers",
+           fmt::format("{} columns", each / 16 * 16 * along_columns));
   if (k % instruction.k != 0)
     refuse(dot, tile, fmt::format("a product is {} deep", instruction.k),
            fmt::format("a multiple of {} for k, or mma", instruction.k));
@@ -43,6 +49,51 @@ void check_dot(const ir::Op& dot, const Config& config, const std::vector<int64_
     if (row * bytes % 32 != 0)
       refuse(dot, tile, "rows of operands in shared memory are whole 32 bytes",
              fmt::format("multiples of {}, or mma", 32 / bytes));
+}
+
+/// Whether the elements of a dot's operand that are neighbours along k are neighbours in memory.
+/// Operands that the kernel computes are staged as the unit wants them.
+bool is_k_major(const ir::Function& fn, const ir::Value* value, int k_dim) {
+  while (value->def != nullptr && value->def->kind == ir::OpKind::permute) {
+    k_dim = static_cast<int>(value->def->integers(ir::AttrKey::dims).at(k_dim));
+    value = value->def->operand(0);
+  }
+  if (value->def == nullptr || value->def->kind != ir::OpKind::load) return true;
+  const ir::AccessView access(*value->def);
+  const ir::Param* param = fn.param_of(access.tensor);
+  int axis = 0;
+  for (size_t d = 0; d < access.indices.size(); ++d) {
+    if (access.indices[d]->type.kind != ir::Type::Kind::slice) continue;
+    if (axis++ == k_dim) return param == nullptr || param->spec.strides[d] == 1;
+  }
+  return true;
+}
+
+/// wgmma reads 16-bit operands along either dimension, others along k only.
+void check_majors(const ir::Function& fn, const ir::Op& dot) {
+  for (int i = 0; i < 2; ++i) {
+    const DType dtype = dot.operand(i)->type.dtype;
+    if (size_of(dtype) == 2 || is_k_major(fn, dot.operand(i), i == 0 ? 1 : 0)) continue;
+    refuse(dot, fmt::format("wgmma on {}", to_string(dtype)),
+           fmt::format("operand {} of the dot is not contiguous along k", i == 0 ? "a" : "b"),
+           "a tensor stored by k, or another unit");
+  }
+}
+
+/// A cast on the way to a product would have to happen in shared memory.
+void check_casts(const ir::Op& dot) {
+  for (int i = 0; i < 2; ++i) {
+    const ir::Value* value = dot.operand(i);
+    while (value->def != nullptr &&
+           (value->def->kind == ir::OpKind::permute || value->def->kind == ir::OpKind::cast)) {
+      if (value->def->kind == ir::OpKind::cast &&
+          value->type.dtype != value->def->operand(0)->type.dtype)
+        refuse(dot, "wgmma",
+               fmt::format("operand {} of the dot is cast after it is loaded", i == 0 ? "a" : "b"),
+               "mma");
+      value = value->def->operand(0);
+    }
+  }
 }
 
 }  // namespace
@@ -55,6 +106,8 @@ void check_warpgroups(const Config& config, const ir::Function& fn, const Target
   const std::vector<int64_t> blocks = bind_axes(config, fn);
   ir::for_each_op(fn.body(), [&](const ir::Op& op) {
     if (op.kind != ir::OpKind::dot || unit_of(op, config, target) != MatrixUnit::wgmma) return;
+    check_casts(op);
+    check_majors(fn, op);
     check_dot(op, config, blocks, *find_instruction(MatrixUnit::wgmma, op, target));
   });
 }

@@ -9,6 +9,12 @@ constexpr MatrixInstruction kInstructions[] = {
     {MatrixUnit::mma, DType::i8, DType::i8, DType::i32, 32, 80, "s8"},
     {MatrixUnit::wgmma, DType::bf16, DType::bf16, DType::f32, 16, 90, "bf16"},
     {MatrixUnit::wgmma, DType::f16, DType::f16, DType::f32, 16, 90, "f16"},
+    {MatrixUnit::wgmma, DType::f8e4m3, DType::f8e4m3, DType::f32, 32, 90, "e4m3"},
+    {MatrixUnit::wgmma, DType::f8e5m2, DType::f8e5m2, DType::f32, 32, 90, "e5m2"},
+    {MatrixUnit::wgmma, DType::f8e4m3, DType::f8e5m2, DType::f32, 32, 90, "e4m3_e5m2"},
+    {MatrixUnit::wgmma, DType::f8e5m2, DType::f8e4m3, DType::f32, 32, 90, "e5m2_e4m3"},
+    {MatrixUnit::wgmma, DType::i8, DType::i8, DType::i32, 32, 90, "s8"},
+    {MatrixUnit::wgmma, DType::f32, DType::f32, DType::f32, 8, 90, "tf32", DotPrecision::tf32},
 };
 
 /// That of one instruction: tf32x3 takes three of tf32, and two_level adds up what single
@@ -34,6 +40,10 @@ const MatrixInstruction* find_instruction(MatrixUnit unit, DType a, DType b, DTy
     if (target.sm < entry.min_sm) continue;
     // wgmma exists on sm_90a alone.
     if (unit == MatrixUnit::wgmma && (target.sm != 90 || !target.specific)) continue;
+    // Its operands go from memory to the unit as they are: nothing splits or sums them on the way.
+    if (unit == MatrixUnit::wgmma &&
+        (precision == DotPrecision::tf32x3 || precision == DotPrecision::two_level))
+      continue;
     return &entry;
   }
   return nullptr;

@@ -23,7 +23,8 @@ struct TilePass {
 std::vector<bool> written_params(const ir::Function& fn, const LowerOptions& options = {});
 
 /// Every pass from traced IR to what assign_layouts takes, in order. Borrows its arguments.
-std::vector<TilePass> tile_passes(const Config& config, const std::vector<bool>& written);
+std::vector<TilePass> tile_passes(const Config& config, const Target& target,
+                                  const std::vector<bool>& written);
 
 /// Everything that lower() makes of a kernel before it is printed.
 struct Lowered {

@@ -81,6 +81,11 @@ SharedLayout layout_of_ring(const LaidOut& out, const RingUse& use, const Config
   const int fast = contiguous_axis(*use.filler, copied ? &copy->facts : nullptr, staged);
   shared.order = {1 - fast, fast};
   if (read_by_wgmma(use, config, target)) {
+    if (!copied && size_of(type.dtype) != 2) {  // taken along k only
+      const auto& [dot, operand] = use.reads.front();
+      const int k_axis = view_of(dot->operand(operand)).axis[operand == 0 ? 1 : 0];
+      shared.order = {1 - k_axis, k_axis};
+    }
     const auto layout = matrix_operand_layout(shared.extents, shared.order, size_of(type.dtype));
     internal_check(layout.has_value(), "a staged tile that wgmma cannot read");
     return *layout;

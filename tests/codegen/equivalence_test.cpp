@@ -77,7 +77,7 @@ TEST(Equivalence, TilePassesKeepEveryBit) {
         return difference.empty();
       };
       bool right = true;
-      for (const TilePass& pass : codegen::tile_passes(config, written)) {
+      for (const TilePass& pass : codegen::tile_passes(config, parse_target("sm_80"), written)) {
         try {
           fn = pass.run(fn);
           ir::verify(fn, pass.name);

@@ -96,7 +96,7 @@ void expect_pass(const char* golden, const ir::Function& before, const ir::Funct
 ir::Function run_until(const ir::Function& fn, const Config& config, std::string_view until) {
   const std::vector<bool> written = written_params(fn);
   ir::Function made = parse(ir::print(fn));
-  for (const TilePass& pass : tile_passes(config, written)) {
+  for (const TilePass& pass : tile_passes(config, parse_target("sm_80"), written)) {
     if (pass.name == until) return made;
     made = pass.run(made);
   }
