@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <span>
 #include <thread>
 
 #include "examples/kernels/linear.h"
@@ -23,6 +24,7 @@ namespace tilewright::testing {
 namespace {
 
 constexpr const char* kTargets[] = {"sm_75", "sm_80", "sm_89", "sm_90a", "sm_100a", "sm_120a"};
+constexpr const char* kMmaTargets[] = {"sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"};
 
 /// A kernel to compile.
 struct Source {
@@ -32,8 +34,8 @@ struct Source {
 };
 
 void add(std::vector<Source>& sources, const std::string& what, const ir::Function& fn,
-         std::optional<Config> config = {}) {
-  for (const char* name : kTargets) {
+         std::optional<Config> config = {}, std::span<const char* const> targets = kTargets) {
+  for (const char* name : targets) {
     const Target target = parse_target(name);
     try {
       const codegen::Plan plan =
@@ -110,14 +112,32 @@ TEST(Kernels, OfTheTestsOfCodeGeneration) {
   expect_compile(sources);
 }
 
+// With the config that is made for them, which takes mma.
+TEST(Kernels, ThatMultiplyByMma) {
+  std::vector<KernelCase> kernels;
+  for (const char* how : {"nn", "tn", "nt", "tt"})
+    kernels.push_back(product_of(how, bf16, 4096, 4096, 4096));
+  kernels.push_back(product_of("nn", f16, 1001, 999, 4095));
+  kernels.push_back(product_of("nt", i8, 2048, 2048, 2048));
+  kernels.push_back(product_of_cast(bf16, 1024, 1024, 1024));
+  kernels.push_back(product_bias_gelu(f16, 4096, 4096, 1024));
+  kernels.push_back(two_products(2048, 2048, 512, bf16));
+  kernels.push_back(chained_products(1024, 1024, 1024, 64, f16));
+  std::vector<Source> sources;
+  for (const KernelCase& kernel : kernels) add(sources, kernel.name, kernel.fn, {}, kMmaTargets);
+  for (const Source& source : sources)
+    EXPECT_NE(source.kernel.source.find("tw::mma_m16n8k"), std::string::npos) << source.what;
+  expect_compile(sources);
+}
+
 TEST(Kernels, PaddedCopies) {
   std::vector<Source> sources;
-  for (const DType dtype : {bf16, f32, i8}) {
+  for (const DType dtype : {bf16, i8}) {
     const KernelCase kernel = product(dense(dtype, {4095, 4095}), transposed(dtype, 4095, 4095));
     Config config{.block = {64, 64, 16}, .copy = CopyKind::sync, .repitch = true};
     add(sources, kernel.name, kernel.fn, config);
   }
-  EXPECT_EQ(sources.size(), 3 * 3 * std::size(kTargets));
+  EXPECT_EQ(sources.size(), 2 * 3 * std::size(kTargets));
   expect_compile(sources);
 }
 

@@ -7,6 +7,7 @@
 #include <iostream>
 
 #include "tests/support/expect_error.h"
+#include "tilewright/codegen/kernel_ir.h"
 #include "tilewright/ir/log.h"
 #include "tilewright/runtime/array.h"
 #include "tilewright/runtime/driver.h"
@@ -146,6 +147,40 @@ TEST(CompileFailure, CarriesTheLog) {
     raise_compile_failure({6, "NVRTC_ERROR_COMPILATION", "k.cu(3): error: expected a ;", "k",
                            parse_target("sm_80"), 13000, "/opt/x"});
   });
+}
+
+// A driver that lacks a function looks like one that is not there: its pointer is null.
+TEST_F(Libraries, FunctionsOfNewerDriversAreNamedWhenNeeded) {
+  EXPECT_EXIT(
+      {
+        setenv("TILEWRIGHT_LIBCUDA", "/nowhere/libcuda.so.1", 1);
+        exit_with(ErrorId::missing_driver, [] {
+          encode_tensor_map({DType::f32, {64}, {1}, {16}, 0}, nullptr, "k");
+        });
+      },
+      ::testing::ExitedWithCode(0), "cuTensorMapEncodeTiled, NVIDIA driver 525 or newer");
+  EXPECT_EXIT(
+      {
+        setenv("TILEWRIGHT_LIBCUDA", "/nowhere/libcuda.so.1", 1);
+        exit_with(ErrorId::missing_driver, [] {
+          launch_kernel(nullptr, {.grid = 2, .threads = 32, .cluster = 2}, nullptr, nullptr, "k");
+        });
+      },
+      ::testing::ExitedWithCode(0), "clusters and cooperative launches need cuLaunchKernelEx");
+}
+
+TEST(Notes, AreReadFromPtxas) {
+  CompiledCuda made;
+  made.log =
+      "k.cu(3): warning #177-D: variable \"x\" was declared but never referenced\n"
+      "ptxas info    : (C7511) Potential Performance Loss: wgmma.mma_async instructions are "
+      "serialized\n"
+      "ptxas warning : Value of threads per SM for entry k is out of range\n"
+      "ptxas info    : Used 32 registers, used 1 barriers\n";
+  EXPECT_EQ(made.notes(),
+            (std::vector<std::string>{
+                "(C7511) Potential Performance Loss: wgmma.mma_async instructions are serialized",
+                "Value of threads per SM for entry k is out of range"}));
 }
 
 TEST(DriverErrors, TooOldDriverNamesBothVersions) {
