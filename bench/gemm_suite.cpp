@@ -174,6 +174,7 @@ class GemmSuite {
         compiler_(plans_, options) {}
 
   void run() {
+    if (plans_.empty()) report_.note("no product matches '" + options_.only + "'");
     const bool bandwidth =
         std::ranges::any_of(plans_, [](const RowPlan& plan) { return plan.problem->bandwidth; });
     const double copy_rate = bandwidth ? driver_.copy_rate() : 0;
@@ -262,11 +263,13 @@ class GemmSuite {
 
   static void print_tried(const Variant& variant, const Outcome& outcome) {
     const std::string config = outcome.config.empty() ? text_of(variant) : outcome.config;
-    if (!outcome.problem.empty())
-      fmt::print("  {:>10} {:>7}  {}  {}\n", "-", "-", config, first_line(outcome.problem));
-    else
-      fmt::print("  {:>10.2f} {:>7.3f}  {}  {}\n", outcome.ours.median,
-                 outcome.theirs.median / outcome.ours.median, config, outcome.note);
+    const auto time = [&](double value, int digits) {
+      const bool known = outcome.problem.empty() && value > 0;
+      return known ? fmt::format("{:.{}f}", value, digits) : std::string("-");
+    };
+    fmt::print("  {:>10} {:>7}  {}  {}\n", time(outcome.ours.median, 2),
+               time(outcome.theirs.median / std::max(outcome.ours.median, 1e-9), 3), config,
+               outcome.problem.empty() ? outcome.note : first_line(outcome.problem));
     std::fflush(stdout);
   }
 

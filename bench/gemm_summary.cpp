@@ -64,6 +64,22 @@ GroupMean mean_of(const ProblemGroup& group, const std::vector<Row>& best) {
   return mean;
 }
 
+// {"block":[128,256,64],"warps":8,"copy":"tma","persistent":true} as "128x256x64 warps8 tma
+// persistent".
+std::string short_config(const std::string& json) {
+  std::string text;
+  const nlohmann::json config = nlohmann::json::parse(json, nullptr, false);
+  if (!config.is_object()) return json;
+  if (config.contains("block"))
+    text = fmt::format("{}", fmt::join(config["block"].get<std::vector<int64_t>>(), "x"));
+  for (const auto& [key, value] : config.items()) {
+    if (value.is_string()) text += " " + value.get<std::string>();
+    if (value.is_boolean()) text += " " + (value.get<bool>() ? key : "no " + key);
+    if (value.is_number()) text += fmt::format(" {}{}", key, value.dump());
+  }
+  return text;
+}
+
 std::string percent_of_peak(const Row& row, const std::vector<Peak>& peaks) {
   const double peak = peak_for(peaks, *problem_of(row));
   return peak > 0 ? fmt::format("{:.0f}%", 100 * row.rate() / peak) : "-";
@@ -86,17 +102,17 @@ GemmSummary summarize_gemm(std::span<const Row> rows, double copy_rate) {
 }
 
 std::string to_text(const GemmSummary& summary) {
-  std::string text = fmt::format("{:<38} {:>10} {:>10} {:>6} {:>6} {:>13} {:>6}  {}\n", "product",
+  std::string text = fmt::format("{:<40} {:>9} {:>9} {:>6} {:>5} {:>12} {:>5}  {}\n", "product",
                                  "ours us", "peer us", "ratio", "want", "rate", "peak", "config");
   for (const Row& row : summary.best) {
     const Problem& problem = *problem_of(row);
     const bool rival = row.theirs.replays > 0;
-    text += fmt::format("{:<38} {:>10.2f} {:>10} {:>6} {:>6} {:>13} {:>6}  {}\n", row.shape,
+    text += fmt::format("{:<40} {:>9.2f} {:>9} {:>6} {:>5} {:>12} {:>5}  {}\n", row.shape,
                         row.ours.median, rival ? fmt::format("{:.2f}", row.theirs.median) : "-",
                         rival ? fmt::format("{:.3f}", row.speed()) : "-",
                         problem.least > 0 ? fmt::format("{:.2f}", problem.least) : "-",
                         fmt::format("{:.{}f} {}", row.rate(), problem.bandwidth ? 2 : 0, row.unit),
-                        percent_of_peak(row, summary.peaks), row.json);
+                        percent_of_peak(row, summary.peaks), short_config(row.json));
   }
   text += "\nPeaks: the best rate of this run.\n";
   for (const Peak& peak : summary.peaks)
@@ -113,7 +129,7 @@ std::string to_text(const GemmSummary& summary) {
 }
 
 std::string to_json(const GemmSummary& summary) {
-  nlohmann::json json;
+  nlohmann::json json = {{"peaks", nlohmann::json::object()}, {"groups", nlohmann::json::object()}};
   for (const Peak& peak : summary.peaks)
     json["peaks"][peak.unit] = {{"rate", peak.rate}, {"where", peak.where}};
   for (const GroupMean& group : summary.groups)

@@ -76,6 +76,7 @@ Row row(const char* shape, double ours, double theirs, std::string problem = {})
   Row row{.suite = "gemm", .shape = shape, .config = "hand"};
   row.work = of.bandwidth ? static_cast<double>(of.bytes()) : of.operations();
   row.unit = of.bandwidth ? "TB/s" : "TFLOP/s";
+  row.json = R"({"block":[64,32],"warps":8,"copy":"tma","persistent":true})";
   row.ours = {ours, 0, 1, 1};
   row.theirs = {theirs, 0, 1, 1};
   row.problem = std::move(problem);
@@ -109,6 +110,7 @@ TEST(BenchSummary, BestRowsMeansAndPeaks) {
   const std::string text = to_text(summary);
   EXPECT_NE(text.find("0.750"), std::string::npos) << text;
   EXPECT_NE(text.find("TB/s"), std::string::npos) << text;
+  EXPECT_NE(text.find("64x32 tma persistent warps8\n"), std::string::npos) << text;
   const auto json = nlohmann::json::parse(to_json(summary));
   EXPECT_EQ(json.at("groups").at("bf16").at("rows"), 2);
 }
