@@ -44,6 +44,9 @@ class Gathering {
   void add(const View& view);
   /// An asynchronous unit's actions until `when`.
   void add(int agent, Clock when);
+  bool sees(int agent, Clock when) const {
+    return clock_of(sum_.seen, static_cast<size_t>(agent)) >= when;
+  }
   KnowledgeRef result() const { return std::make_shared<Knowledge>(sum_); }
   void clear() { *this = {}; }
 

@@ -100,6 +100,8 @@ void EmulatedCluster::run_cluster(int64_t first_block) {
   if (!abandoned_ && std::ranges::any_of(
                          threads_, [](const Thread& thread) { return thread.wait != Wait::ended; }))
     report_stuck();
+  else if (!abandoned_)
+    check_remote_uses();
   flush_counts();
 }
 
@@ -110,6 +112,7 @@ void EmulatedCluster::run_thread(FiberStart& self, FiberContext from) {
   cluster.run_.module.entry()(cluster.run_.params);
   thread.wait = Wait::ended;
   --cluster.block_state().running;
+  cluster.clocks_.release(cluster.running_, cluster.block_state().ended);
   cluster.check_ended(cluster.running_);
   cluster.suspend();
 }

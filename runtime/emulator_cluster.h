@@ -147,6 +147,8 @@ class EmulatedCluster {
   Mbarrier& mbarrier_at(const void* barrier, int block, const void* pc);
   void check_written(const Mbarrier& mbarrier, int64_t place, int block, const void* pc);
   void arrive(Mbarrier& mbarrier, const void* pc);
+  void note_remote_use(int block, int agent, Clock when, const void* pc);
+  void check_remote_uses();
   void try_complete(Mbarrier& mbarrier);
 
   // Bulk copies.

@@ -54,9 +54,6 @@ Mbarrier& EmulatedCluster::mbarrier_at(const void* barrier, int block, const voi
     abandon();
   }
   BlockState& state = blocks_[static_cast<size_t>(block)];
-  if (state.running == 0)
-    report(FindingKind::block_ended, fmt::format("{}, which has ended", name_of(place, block)), pc,
-           "uses it");
   const auto found = state.mbarriers.find(place);
   if (found == state.mbarriers.end()) {
     report(FindingKind::barrier_misuse, name_of(place, block) + " is not initialized", pc,
@@ -95,6 +92,8 @@ void EmulatedCluster::check_written(const Mbarrier& mbarrier, int64_t place, int
 void EmulatedCluster::try_complete(Mbarrier& mbarrier) {
   if (mbarrier.missing > 0 || mbarrier.bytes != 0) return;
   ++mbarrier.phase;
+  mbarrier.usual = mbarrier.arrived;
+  mbarrier.arrived = 0;
   mbarrier.missing = mbarrier.expected;
   mbarrier.complete = mbarrier.gathering.result();
   std::vector<int> waiting;
@@ -126,8 +125,31 @@ void EmulatedCluster::on_mbarrier_expect(void* barrier, int bytes, const void* p
   arrive(mbarrier, pc);
 }
 
+void EmulatedCluster::note_remote_use(int block, int agent, Clock when, const void* pc) {
+  blocks_[static_cast<size_t>(block)].remote_uses[{agent, code_of(pc)}] = {when, running_};
+}
+
+// All threads have ended. A block must not end before the others have done with its memory, so one
+// of its threads must know of what they did.
+void EmulatedCluster::check_remote_uses() {
+  for (const BlockState& state : blocks_)
+    for (const auto& [who, use] : state.remote_uses) {
+      if (state.ended.sees(who.first, use.when)) continue;
+      AccessSite site = shadow_.site(who.first, use.issuer, who.second, true);
+      if (agents_[static_cast<size_t>(who.first)].kind == Agent::Kind::thread)
+        site.what = "arrival";
+      run_.findings.add(FindingKind::block_ended,
+                        "nothing keeps a block of the cluster from ending before this reaches its "
+                        "shared memory",
+                        {std::move(site)});
+    }
+}
+
 void EmulatedCluster::on_mbarrier_arrive(void* barrier, int block, const void* pc) {
-  arrive(mbarrier_at(barrier, block, pc), pc);
+  Mbarrier& mbarrier = mbarrier_at(barrier, block, pc);
+  if (block >= 0 && block != block_of(running_))
+    note_remote_use(block, running_, clocks_.now(running_), pc);
+  arrive(mbarrier, pc);
 }
 
 void EmulatedCluster::on_mbarrier_wait(void* barrier, unsigned parity, const void* pc) {

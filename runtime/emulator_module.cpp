@@ -82,9 +82,10 @@ bool has_own_sanitizer(const std::vector<std::string>& flags) {
 // How kernels are compiled. Contraction would round otherwise than the GPU; type punning through
 // words is what the device helpers do.
 std::string compile_command(const std::string& compiler, const std::vector<std::string>& flags) {
-  std::string command = compiler +
-                        " -std=c++20 -x c++ -w -O1 -g -fPIC -shared -nostdlib -ffp-contract=off"
-                        " -fno-strict-aliasing -fno-exceptions -fno-stack-protector";
+  std::string command =
+      compiler +
+      " -std=c++20 -x c++ -w -Wno-psabi -O1 -g -fPIC -shared -nostdlib -ffp-contract=off"
+      " -fno-strict-aliasing -fno-exceptions -fno-stack-protector";
   // Compilers combine no two sanitizers; the user's own takes the place of our checks.
   const bool instrumented = !has_own_sanitizer(flags);
   if (instrumented) command += " -fsanitize=thread -DTW_INSTRUMENTED";

@@ -74,8 +74,9 @@ struct Warpgroup {
     int issued = 0, committed = 0, done = 0;
     std::vector<int> group_ends = {};  ///< products issued when each group was committed
     std::vector<SumsInFlight> in_flight = {};
-    std::vector<std::pair<std::byte*, std::byte*>> sums = {};  ///< all that it has used
-    bool fenced = false;  ///< since the thread last wrote to one of them
+    bool fenced = false;  ///< it has executed wgmma_fence
+    /// What it wrote of its own memory since then: begins and ends.
+    std::vector<std::pair<uintptr_t, uintptr_t>> written = {};
   };
   struct Product {
     ProductCall call;

@@ -50,18 +50,16 @@ std::string EmulatedCluster::waits_for(int number) const {
 
 // No thread can go on: who waits for what.
 void EmulatedCluster::report_stuck() {
-  bool barriers_only = true, bytes_only = false;
+  bool barriers_only = true, wrong_bytes = false;
   // By what they wait for, where, and in which block.
   std::map<std::tuple<Wait, int, int64_t, int, std::string>, std::vector<int>> groups;
   for (size_t i = 0; i < threads_.size(); ++i) {
     const int number = static_cast<int>(i);
     const Thread& thread = threads_[i];
     barriers_only &= thread.wait == Wait::ended || thread.wait == Wait::block_barrier;
-    if (thread.wait == Wait::mbarrier) {
-      const Mbarrier& mbarrier =
-          blocks_[static_cast<size_t>(block_of(number))].mbarriers.at(thread.object);
-      bytes_only |= mbarrier.missing == 0 && mbarrier.bytes != 0;
-    }
+    if (thread.wait == Wait::mbarrier)
+      wrong_bytes |=
+          blocks_[static_cast<size_t>(block_of(number))].mbarriers.at(thread.object).wrong_bytes();
     groups[{thread.wait, thread.wait == Wait::block_barrier ? thread.line : 0, thread.object,
             block_of(number), waits_for(number)}]
         .push_back(number);
@@ -89,7 +87,7 @@ void EmulatedCluster::report_stuck() {
     sites.push_back(std::move(site));
   }
   run_.findings.add(barriers_only ? FindingKind::divergent_barrier
-                    : bytes_only  ? FindingKind::byte_count
+                    : wrong_bytes ? FindingKind::byte_count
                                   : FindingKind::deadlock,
                     what, std::move(sites));
   run_.stopped = true;

@@ -10,9 +10,7 @@
 namespace tilewright::runtime {
 namespace {
 
-std::byte* end_of_sums(const ProductCall& call) {
-  return static_cast<std::byte*>(call.sums) + call.n / 2 * 4;
-}
+constexpr size_t kMostWrites = 1024;  // that a thread's memory is looked after, between fences
 
 bool same_operand(const ProductOperand& a, const ProductOperand& b) {
   return a.descriptor == b.descriptor && a.swizzle == b.swizzle && a.k_first == b.k_first &&
@@ -30,13 +28,11 @@ bool same_product(const ProductCall& a, const ProductCall& b) {
 // A thread touches its own memory: sums of products in flight are in registers that change.
 void EmulatedCluster::check_sums(uintptr_t address, int64_t bytes, bool write, const void* pc) {
   Warpgroup::Lane& lane = this->lane();
-  if (lane.sums.empty()) return;
-  const auto overlaps = [&](const std::byte* begin, const std::byte* end) {
-    return address < reinterpret_cast<uintptr_t>(end) &&
-           address + static_cast<uintptr_t>(bytes) > reinterpret_cast<uintptr_t>(begin);
-  };
+  if (!lane.fenced) return;  // no products yet
+  const uintptr_t end = address + static_cast<uintptr_t>(bytes);
   for (const SumsInFlight& sums : lane.in_flight) {
-    if (!overlaps(sums.at, sums.at + sums.values.size() * 4)) continue;
+    const uintptr_t begin = reinterpret_cast<uintptr_t>(sums.at);
+    if (address >= begin + sums.values.size() * 4 || end <= begin) continue;
     run_.findings.add(FindingKind::product_in_flight, "sums of a product that may not be complete",
                       {{code_of(pc), static_cast<int64_t>(block()), static_cast<int>(thread()),
                         write ? "write" : "read"},
@@ -45,23 +41,28 @@ void EmulatedCluster::check_sums(uintptr_t address, int64_t bytes, bool write, c
     return;
   }
   if (!write) return;
-  for (const auto& [begin, end] : lane.sums)
-    if (overlaps(begin, end)) lane.fenced = false;
+  if (!lane.written.empty() && lane.written.back().second == address)
+    lane.written.back().second = end;
+  else if (lane.written.size() < kMostWrites)
+    lane.written.emplace_back(address, end);
 }
 
 void EmulatedCluster::on_product_fence(const void* pc) {
   converge(WarpOp::product_fence, pc);
   lane().fenced = true;
+  lane().written.clear();
 }
 
 // The thread's sums are the product's until the wait.
 void EmulatedCluster::take_sums(Warpgroup::Lane& lane, const ProductCall& call, const void* pc) {
   std::byte* begin = static_cast<std::byte*>(call.sums);
-  const std::pair<std::byte*, std::byte*> range(begin, end_of_sums(call));
-  if (!lane.fenced)
+  const uintptr_t first = reinterpret_cast<uintptr_t>(begin);
+  const bool written = std::ranges::any_of(lane.written, [&](const auto& range) {
+    return range.first < first + static_cast<uintptr_t>(call.n) * 2 && range.second > first;
+  });
+  if (!lane.fenced || written)
     report(FindingKind::fence_missing,
            "no wgmma_fence since this thread last wrote to the product's sums", pc, "product");
-  if (std::ranges::find(lane.sums, range) == lane.sums.end()) lane.sums.push_back(range);
   auto known = std::ranges::find(lane.in_flight, begin, &SumsInFlight::at);
   if (known == lane.in_flight.end()) {
     SumsInFlight sums{begin, std::vector<uint32_t>(static_cast<size_t>(call.n / 2))};

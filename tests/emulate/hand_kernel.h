@@ -20,6 +20,14 @@ struct HandKernel {
   std::string written = "a";
   int threads = 32;
   int64_t grid = 1;
+  int cluster = 1;
+  /// Tensor maps, which are parameters behind the tensors.
+  struct Map {
+    std::string name;
+    int tensor;
+    codegen::TensorMapSpec map;
+  };
+  std::vector<Map> maps = {};
 
   codegen::Plan plan() const {
     codegen::Plan made;
@@ -33,19 +41,25 @@ struct HandKernel {
       step.params.push_back({.name = name, .written = write, .source = i});
       params += (i > 0 ? ", " : "") + std::string(write ? "" : "const ") + "float* " + name;
     }
+    for (const Map& map : maps) {
+      step.params.push_back({.name = map.name, .source = map.tensor, .map = map.map});
+      params += ", const __grid_constant__ tw::TensorMap " + map.name;
+    }
     if (shared_bytes > 0) step.source = "struct Shared {\n" + shared + "};\n\n";
-    step.source += "extern \"C\" __global__ void __launch_bounds__(128)\ntest(" + params + ") {\n";
+    step.source += "extern \"C\" __global__ void __launch_bounds__(384)\ntest(" + params + ") {\n";
     if (shared_bytes > 0) step.source += "  Shared& shared = tw::shared_memory<Shared>();\n";
     step.source += "  const int t = threadIdx.x;\n" + body + "}\n";
     step.grid = codegen::integer(grid);
     step.threads = threads;
+    step.cluster = cluster;
     step.shared_bytes = shared_bytes;
     made.steps.push_back({codegen::Step::Kind::kernel, std::move(step), {}});
     return made;
   }
 
-  /// Runs it on tensors of `elements` floats; results count as never written.
-  runtime::Emulation run(int64_t elements, const runtime::EmulateOptions& options = {}) const {
+  /// Runs it on tensors of `elements` floats; results count as never written. `result` gets a.
+  runtime::Emulation run(int64_t elements, const runtime::EmulateOptions& options = {},
+                         std::vector<float>* result = nullptr) const {
     std::vector<std::vector<float>> memory(static_cast<size_t>(tensors));
     std::vector<runtime::EmulatorArgument> args;
     for (int i = 0; i < tensors; ++i) {
@@ -60,7 +74,10 @@ struct HandKernel {
       const bool write = written.find(static_cast<char>('a' + i)) != std::string::npos;
       args.push_back({values, elements, DType::f32, true, !write});
     }
-    return runtime::emulate(plan(), args, options);
+    runtime::Emulation emulation = runtime::emulate(plan(), args, options);
+    const float* a = static_cast<const float*>(args[0].data);
+    if (result != nullptr) result->assign(a, a + elements);
+    return emulation;
   }
 };
 
