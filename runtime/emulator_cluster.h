@@ -50,6 +50,8 @@ class EmulatedCluster {
   void on_cluster_sync(const void* pc);
   void on_registers(int count, bool up, const void* pc);
   void on_proxy_fence();
+  /// A word to the same place in another block's shared memory.
+  void on_store_at(void* at, int block, unsigned word, const void* pc);
 
   void on_mbarrier_init(void* barrier, int arrivals, const void* pc);
   void on_mbarrier_fence();

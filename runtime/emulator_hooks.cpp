@@ -110,6 +110,10 @@ void on_product_wait(int pending, const void* pc) {
   EmulatedCluster::current().on_product_wait(pending, pc);
 }
 
+void on_store_at(void* at, unsigned block, unsigned word, const void* pc) {
+  EmulatedCluster::current().on_store_at(at, static_cast<int>(block), word, pc);
+}
+
 }  // namespace
 
 void fill_hooks(const SharedLibrary& library) {
@@ -141,7 +145,8 @@ void fill_hooks(const SharedLibrary& library) {
             .bulk_wait = on_bulk_wait,
             .product = on_product,
             .product_commit = on_product_commit,
-            .product_wait = on_product_wait};
+            .product_wait = on_product_wait,
+            .store_at = on_store_at};
 }
 
 }  // namespace tilewright::runtime

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "tilewright/runtime/emulator_cluster.h"
 
@@ -129,6 +130,20 @@ void EmulatedCluster::note_remote_use(int block, int agent, Clock when, const vo
   blocks_[static_cast<size_t>(block)].remote_uses[{agent, code_of(pc)}] = {when, running_};
 }
 
+void EmulatedCluster::on_store_at(void* at, int block, unsigned word, const void* pc) {
+  if (block < 0 || block >= run_.cluster) {
+    report(FindingKind::out_of_bounds,
+           fmt::format("block {} of a cluster of {}", block, run_.cluster), pc, "write");
+    abandon();
+  }
+  std::byte* to = shared_[static_cast<size_t>(block)] + place_of(at, block_of(running_));
+  const AgentAccess write =
+      thread_access(reinterpret_cast<uintptr_t>(to), sizeof word, true, code_of(pc));
+  if (!shadow_.access(write, clocks_.view(running_), block)) abandon();
+  if (block != block_of(running_)) note_remote_use(block, running_, write.when, pc);
+  std::memcpy(to, &word, sizeof word);
+}
+
 // All threads have ended. A block must not end before the others have done with its memory, so one
 // of its threads must know of what they did.
 void EmulatedCluster::check_remote_uses() {
@@ -137,7 +152,7 @@ void EmulatedCluster::check_remote_uses() {
       if (state.ended.sees(who.first, use.when)) continue;
       AccessSite site = shadow_.site(who.first, use.issuer, who.second, true);
       if (agents_[static_cast<size_t>(who.first)].kind == Agent::Kind::thread)
-        site.what = "arrival";
+        site.what = "arrival or write";
       run_.findings.add(FindingKind::block_ended,
                         "nothing keeps a block of the cluster from ending before this reaches its "
                         "shared memory",

@@ -50,6 +50,7 @@ struct EmulatorHooks {
   void (*product)(const ProductCall* call, const void* pc);
   void (*product_commit)(const void* pc);
   void (*product_wait)(int pending, const void* pc);
+  void (*store_at)(void* at, unsigned block, unsigned word, const void* pc);
 };
 
 /// Numbers of these are in the host prelude as well.

@@ -34,6 +34,18 @@ constexpr HopperTwin kTwins[] = {
     {"barrier_wait",
      "inline void barrier_wait(Barrier* barrier, unsigned parity) { tw_emu_mbarrier(3, barrier, "
      "parity); }"},
+    {"barrier_release_at",
+     "inline void barrier_release_at(Barrier* barrier, unsigned block) { tw_emu_mbarrier(2, "
+     "barrier, block); }"},
+    {"barrier_acquire",
+     "inline void barrier_acquire(Barrier* barrier, unsigned parity) { tw_emu_mbarrier(3, "
+     "barrier, parity); }"},
+    {"store_at", R"(template <class T> inline void store_at(T* at, unsigned block, T value) {
+  static_assert(sizeof(T) == 4);
+  unsigned word;
+  memcpy(&word, &value, 4);
+  tw_emu_store_at(at, block, word);
+})"},
     {"tma_load", R"(template <class... C>
 inline void tma_load(void* to, const TensorMap& map, Barrier* barrier, C... at) {
   const int coordinates[] = {(int)at...};
@@ -137,6 +149,7 @@ std::string_view hopper_hook_members() {
   void (*product)(const TwProduct*, const void*);
   void (*product_commit)(const void*);
   void (*product_wait)(int, const void*);
+  void (*store_at)(void*, unsigned, unsigned, const void*);
 )";
 }
 
@@ -168,6 +181,9 @@ TW_PLAIN void tw_emu_bulk_store(const void* map, const void* from, int rank, con
 }
 TW_PLAIN void tw_emu_bulk_commit() { tw_hooks.bulk_commit(); }
 TW_PLAIN void tw_emu_bulk_wait(int pending, int read) { tw_hooks.bulk_wait(pending, read); }
+TW_PLAIN void tw_emu_store_at(void* at, unsigned block, unsigned word) {
+  tw_hooks.store_at(at, block, word, TW_HERE);
+}
 TW_PLAIN void tw_emu_product(const TwProduct* product) { tw_hooks.product(product, TW_HERE); }
 TW_PLAIN void tw_emu_product_commit() { tw_hooks.product_commit(TW_HERE); }
 TW_PLAIN void tw_emu_product_wait(int pending) { tw_hooks.product_wait(pending, TW_HERE); }

@@ -220,7 +220,7 @@ TEST(HopperChecks, Clusters) {
   };
   expect_clean(with(init + arrive + wait));
   // The other block's arrivals are not waited for.
-  expect_finding(with(init + arrive), FindingKind::block_ended, "arrival by thread");
+  expect_finding(with(init + arrive), FindingKind::block_ended, "arrival or write by thread");
   expect_clean(with(init + arrive + "tw::cluster_sync();\n"));
   const Emulation unfenced = with(
       "if (t == 0) tw::barrier_init(&shared.full, 64);\ntw::cluster_sync();\n" + arrive + wait);
@@ -235,6 +235,24 @@ TEST(HopperChecks, Clusters) {
               FindingKind::global_race, "blocks of one grid run in any order");
   expect_only(with("if (tw::cluster_rank() == 0) tw::cluster_sync();\n"), FindingKind::deadlock,
               "at the cluster barrier, at which 32 of 64 threads have arrived");
+}
+
+TEST(HopperChecks, StoresToOtherBlocks) {
+  const auto with = [](const std::string& behind, const std::string& place = "&shared.x[t]") {
+    return HandKernel{.shared = "  float x[32];\n",
+                      .shared_bytes = 128,
+                      .body = "tw::cluster_sync();\ntw::store_at(" + place +
+                              ", tw::cluster_rank() ^ 1, 1.0f * t);\n" + behind +
+                              "a[blockIdx.x * 32 + t] = shared.x[31 - t];\n",
+                      .grid = 2,
+                      .cluster = 2}
+        .run(64);
+  };
+  expect_clean(with("tw::cluster_sync();\n"));
+  expect_finding(with(""), FindingKind::shared_race, "no barrier is between");
+  expect_finding(with("__syncthreads();\n"), FindingKind::block_ended, "arrival or write by");
+  expect_finding(with("", "&shared.x[t + 1]"), FindingKind::out_of_bounds,
+                 "bytes 128 to 131 of shared memory");
 }
 
 TEST(HopperChecks, Registers) {
