@@ -1,5 +1,6 @@
 #include "bench/gemm_protocol.h"
 
+#include <limits>
 #include <nlohmann/json.hpp>
 
 namespace tilewright::bench {
@@ -18,8 +19,12 @@ std::optional<Config> config_from(const Json& json) {
 Json json_of(const Timing& timing) {
   return {timing.median, timing.spread, timing.calls, timing.replays};
 }
+// JSON has no infinity and writes null.
+double number_from(const Json& json) {
+  return json.is_null() ? std::numeric_limits<double>::infinity() : json.get<double>();
+}
 Timing timing_from(const Json& json) {
-  return {json.at(0).get<double>(), json.at(1).get<double>(), json.at(2).get<int>(),
+  return {number_from(json.at(0)), number_from(json.at(1)), json.at(2).get<int>(),
           json.at(3).get<int>()};
 }
 
@@ -80,7 +85,7 @@ Message parse_message(std::string_view line) {
   message.text = json.at("text").get<std::string>();
   message.problem = json.at("problem").get<std::string>();
   message.config = json.at("config").get<std::string>();
-  message.number = json.at("number").get<double>();
+  message.number = number_from(json.at("number"));
   message.ours = timing_from(json.at("ours"));
   message.theirs = timing_from(json.at("theirs"));
   return message;

@@ -193,10 +193,14 @@ class GemmSuite {
                                  plan.problem->name, options_.budget));
         return false;
       }
-      if (plan.sweep)
-        sweep_row(plan);
-      else
-        race_row(plan, compilable(plan));
+      Row lost{.suite = "gemm", .shape = plan.problem->name, .config = "all"};
+      guarded(lost, [&] {
+        if (plan.sweep)
+          sweep_row(plan);
+        else
+          race_row(plan, compilable(plan));
+      });
+      if (!lost.problem.empty()) report_.add(std::move(lost));
     }
     return true;
   }

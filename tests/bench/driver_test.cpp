@@ -8,6 +8,7 @@
 
 #include <fstream>
 #include <iterator>
+#include <limits>
 
 namespace tilewright::bench {
 namespace {
@@ -182,6 +183,8 @@ TEST(BenchProtocol, LinesReadBack) {
   EXPECT_EQ(read.problem, message.problem);
   EXPECT_EQ(read.number, 0.25);
   EXPECT_EQ(read.ours.replays, 4);
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(parse_message(to_line(Message{.number = infinity})).number, infinity);
 }
 
 }  // namespace
