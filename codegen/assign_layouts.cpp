@@ -6,6 +6,7 @@
 
 #include "tilewright/codegen/bulk_copy.h"
 #include "tilewright/codegen/coalescing.h"
+#include "tilewright/codegen/dot_operands.h"
 #include "tilewright/codegen/layout_classes.h"
 #include "tilewright/codegen/matrix_layouts.h"
 #include "tilewright/codegen/matrix_unit.h"
@@ -58,6 +59,7 @@ class Chooser {
         chosen_(classes_.count()) {
     ir::for_each_op(fn.body(), [&](const Op& op) { visit(op); });
     choose_dots();
+    choose_operands();
     choose_rest();
   }
 
@@ -68,16 +70,21 @@ class Chooser {
   }
 
  private:
+  /// The wish to meet memory in runs along an axis.
   struct Anchor {
-    const Op* op;
-    AccessFacts facts;
+    int axis = -1;      // -1: none is contiguous
+    int vector = 1;     // elements of one access
+    int64_t bytes = 0;  // of an element
   };
+  using Anchors = std::unordered_map<int, std::vector<Anchor>>;  // by class
 
   void visit(const Op& op) {
     if (op.kind == OpKind::load && op.result()->type.is_tile())
       anchor(op, op.result());
     else if (op.kind == OpKind::store && op.operand(1)->type.is_tile())
       anchor(op, op.operand(1));
+    else if (op.kind == OpKind::fetch)
+      anchor_fetch(op);
     else if (op.kind == OpKind::dot)
       dots_.push_back(&op);
     else if (op.kind == OpKind::broadcast || op.kind == OpKind::reduce ||
@@ -86,7 +93,18 @@ class Chooser {
   }
 
   void anchor(const Op& op, const Value* value) {
-    anchors_[classes_.of(value)].push_back({&op, analyze_access(fn_, facts_, op, config_.vector)});
+    const AccessFacts facts = analyze_access(fn_, facts_, op, config_.vector);
+    anchors_[classes_.of(value)].push_back({facts.contiguous_axis, facts.whole_vector,
+                                            size_of(ir::AccessView(op).tensor->type.dtype)});
+  }
+
+  void anchor_fetch(const Op& op) {
+    const Op& filler = filler_of(fn_, view_of(op.operand(0)).ring);
+    const DType dtype = op.result()->type.dtype;
+    const int axis = filler.kind == OpKind::copy
+                         ? analyze_access(fn_, facts_, filler, config_.vector).contiguous_axis
+                         : -1;
+    fetches_[classes_.of(op.result())].push_back({axis, 16 / size_of(dtype), size_of(dtype)});
   }
 
   void choose_dots() {
@@ -95,6 +113,16 @@ class Chooser {
       if (layout) continue;
       layout = layout_of_dot(*dot);
     }
+  }
+
+  /// Operands that dots take from registers.
+  void choose_operands() {
+    for (const Op* dot : dots_)
+      for (int i = 0; i < 2; ++i) {
+        if (is_shared(dot->operand(i))) continue;
+        std::optional<Layout>& layout = chosen_[classes_.of(dot->operand(i))];
+        if (!layout) layout = operand_layout(fn_, *dot, i, of(dot->result()), config_, target_);
+      }
   }
 
   Layout layout_of_dot(const Op& dot) const {
@@ -155,18 +183,18 @@ class Chooser {
     const auto extents = fn_.extents(classes_.members(cls)[0]->type.shape);
     const int rank = static_cast<int>(extents.size());
     int axis = rank - 1, vector = 1;
-    if (auto found = anchors_.find(cls); found != anchors_.end()) {
+    for (const Anchors* all : {&anchors_, &fetches_}) {
+      const auto found = all->find(cls);
+      if (found == all->end()) continue;
       std::vector<int64_t> bytes(rank, 0);
       for (const Anchor& anchor : found->second)
-        if (anchor.facts.contiguous_axis >= 0)
-          bytes[anchor.facts.contiguous_axis] +=
-              size_of(ir::AccessView(*anchor.op).tensor->type.dtype);
+        if (anchor.axis >= 0) bytes[anchor.axis] += anchor.bytes;
       // Ties go to the last axis.
       for (int a = rank - 1; a >= 0; --a)
         if (bytes[a] > bytes[axis]) axis = a;
       for (const Anchor& anchor : found->second)
-        if (anchor.facts.contiguous_axis == axis)
-          vector = std::max(vector, anchor.facts.whole_vector);
+        if (anchor.axis == axis) vector = std::max(vector, anchor.vector);
+      break;
     }
     return blocked_layout(extents, order_from(rank, axis), vector, config_.warps);
   }
@@ -177,7 +205,8 @@ class Chooser {
   const Target& target_;
   LayoutClasses classes_;
   std::vector<std::optional<Layout>> chosen_;
-  std::unordered_map<int, std::vector<Anchor>> anchors_;
+  Anchors anchors_;  // of global memory
+  Anchors fetches_;  // of rings
   std::vector<const Op*> dots_, relations_;
 };
 
@@ -203,6 +232,8 @@ class Assigner {
         return assign_copy(rewriter, op);
       case OpKind::reduce:
         return assign_reduce(rewriter, op);
+      case OpKind::dot:
+        return assign_dot(rewriter, op);
       case OpKind::broadcast:
         return assign_broadcast(rewriter, op);
       case OpKind::permute:
@@ -316,6 +347,20 @@ class Assigner {
     if (!result->type.is_tile()) return true;
     out_.layouts[result] = natural;
     rewriter.replace(op.result(), in_layout(rewriter, result, natural, chooser_.of(op.result())));
+    return true;
+  }
+
+  bool assign_dot(ir::Rewriter& rewriter, const Op& op) {
+    const Value* operands[2];
+    for (int i = 0; i < 2; ++i) {
+      const Value* from = op.operand(i);
+      operands[i] = rewriter(from);
+      if (is_shared(from)) continue;
+      const Layout wanted = operand_layout(fn_, op, i, chooser_.of(op.result()), config_, target_);
+      operands[i] = in_layout(rewriter, operands[i], chooser_.of(from), wanted);
+    }
+    Op* dot = rewriter.clone(op);
+    for (int i = 0; i < 2; ++i) dot->operands[i] = operands[i];
     return true;
   }
 

@@ -54,7 +54,8 @@ std::optional<BulkCopy> bulk_copy(const LaidOut& out, const ir::Facts& facts, co
   const CopyPlan& plan = out.copies.at(&copy);
   const SharedLayout& shared = out.shared.at(copy.operand(0)->def->operand(0));
   const int element_bytes = size_of(spec.dtype);
-  const auto canonical = matrix_operand_layout(shared.extents, shared.order, element_bytes);
+  const auto canonical =
+      matrix_operand_layout(shared.extents, shared.order, element_bytes, shared.panel);
   if (!canonical || !(*canonical == shared)) return std::nullopt;
   if (!takes_tensor_map(spec) || plan.facts.contiguous_axis != shared.order.back() ||
       mapped_dimension(spec) != plan.facts.contiguous_dim)
@@ -89,6 +90,32 @@ bool is_read(const ir::Function& fn, const Value* tensor) {
       found |= fn.param_of(ir::AccessView(op).tensor) == fn.param_of(tensor);
   });
   return found;
+}
+
+/// Whether `index` differs in every iteration of the loop that `slice` walks.
+bool moves_with(const Value* index, const Value* slice) {
+  return index == slice || (index->def != nullptr && index->def->kind == OpKind::slice_begin &&
+                            index->def->operand(0) == slice);
+}
+
+/// Whether one program may store an element of the tensor of `store` more than once: bulk stores
+/// are not ordered among themselves.
+bool is_stored_again(const ir::Function& fn, const Op& store) {
+  const ir::AccessView access(store);
+  int stores = 0;
+  ir::for_each_op(fn.body(), [&](const Op& op) {
+    stores += op.kind == OpKind::store &&
+              fn.param_of(ir::AccessView(op).tensor) == fn.param_of(access.tensor);
+  });
+  if (stores > 1) return true;
+  for (const Op* op = store.parent->parent; op != nullptr; op = op->parent->parent) {
+    if (op->kind != OpKind::tile_loop || op->integer(AttrKey::parallel) != 0) continue;
+    for (const Value* slice : ir::LoopView(*op).slices)
+      if (std::none_of(access.indices.begin(), access.indices.end(),
+                       [&](const Value* index) { return moves_with(index, slice); }))
+        return true;
+  }
+  return false;
 }
 
 /// Whether a thread that computes no tiles can know the scalar: it comes from positions, sizes,
@@ -153,9 +180,10 @@ std::optional<BulkStore> bulk_store(const ir::Function& fn, const ir::Facts& fac
   const ir::AccessView access(store);
   const ir::Param* param = fn.param_of(access.tensor);
   if (config.copy != CopyKind::tma || target.sm < 90 || param == nullptr) return std::nullopt;
+  if (config.split_k > 1) return std::nullopt;  // blocks store parts of their tile
   const auto extents = fn.extents(access.value->type.shape);
   if (config.warps % 4 != 0 || extents.size() != 2 || extents[0] % kPieceRows != 0 ||
-      is_read(fn, access.tensor))
+      is_read(fn, access.tensor) || is_stored_again(fn, store))
     return std::nullopt;
   const int64_t columns =
       extents[1] / (config.warps / 4 / wgmma_groups_along_rows(extents[0], config.warps));

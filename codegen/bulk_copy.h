@@ -18,7 +18,7 @@ void choose_bulk_copies(LaidOut& out, const Config& config, const Target& target
 /// How `store` of a tile in `layout` is made by bulk copies from shared memory; none when it cannot
 /// or should not be: the config asks for other copies, the layout is not that of warpgroups'
 /// products, the tensor takes no map, what lies outside the tile's limits could lie inside the
-/// tensor, or the kernel reads the tensor too.
+/// tensor, or the kernel reads the tensor too or may store to a place of it again.
 std::optional<BulkStore> bulk_store(const ir::Function& fn, const ir::Facts& facts,
                                     const ir::Op& store, const Layout& layout, const Config& config,
                                     const Target& target);

@@ -154,7 +154,7 @@ std::vector<TilePass> tile_passes(const Config& config, const Target& target,
       {"schedule", [&](const ir::Function& fn) { return schedule(fn, config); }},
       {"orient_dots",
        [&config, target](const ir::Function& fn) { return orient_dots(fn, config, target); }},
-      {"place", place},
+      {"place", [&config, target](const ir::Function& fn) { return place(fn, config, target); }},
       {"dce", ir::eliminate_dead_code},
       {"pipeline", [&](const ir::Function& fn) { return pipeline(fn, config, written); }},
       // Afterwards: assign_layouts, lower_to_kernel, plan_shared, synchronize, print_cuda.

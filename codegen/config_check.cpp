@@ -80,8 +80,15 @@ void check_supported(const Config& config, const Target& target) {
            target.name() + " has no clusters of blocks (sm_90 and newer have)", "1");
   if (config.cluster > 8 || (config.cluster & (config.cluster - 1)) != 0)
     refuse("cluster", std::to_string(config.cluster), "clusters are of 1, 2, 4 or 8 blocks", "2");
-  if (config.split_k != 1)
-    refuse("split_k", std::to_string(config.split_k), "this version does not split loops", "1");
+  if (config.split_k == 1) return;
+  if (config.copy != CopyKind::tma)
+    refuse("split_k", std::to_string(config.split_k),
+           "loops filled by tma copies are split, over a cluster of sm_90 and newer", "1");
+  if (config.split_k > 8 || (config.split_k & (config.split_k - 1)) != 0)
+    refuse("split_k", std::to_string(config.split_k), "clusters are of 1, 2, 4 or 8 blocks", "2");
+  if (config.cluster != 1 || config.persistent)
+    refuse("split_k", std::to_string(config.split_k),
+           "the cluster is what shares the loop, for one tile", "cluster 1, not persistent");
 }
 
 void check_limits(const Config& config, const ir::Function& fn, const Target& target) {

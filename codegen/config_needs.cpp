@@ -123,8 +123,12 @@ class Estimate {
     if (tile_elements(shape, blocks_) / (32 * config_.warps) > kLargestArray) return 0;
     const MatrixUnit unit = accumulators_.at(dot.result());
     const Layout layout = accumulator_layout(shape, unit);
-    // Of each 16 rows four words, of each 8 columns two.
-    if (unit == MatrixUnit::mma) return 2 * layout.registers(0) + layout.registers(1);
+    // Of each 16 rows four words, of each 8 columns two; two parts of each; a second accumulator.
+    const int64_t words = 2 * layout.registers(0) + layout.registers(1);
+    const DotPrecision precision = ir::precision_of(dot);
+    if (unit == MatrixUnit::mma)
+      return (precision == DotPrecision::tf32x3 ? 2 : 1) * words +
+             (precision == DotPrecision::two_level ? layout.registers() : 0);
     return (layout.registers(0) + layout.registers(1)) * words_of(dot.operand(0)->type.dtype);
   }
 

@@ -19,14 +19,33 @@ constexpr int kWarps = 4;              // of a warpgroup
   raise(ErrorId::config_unsupported, dot.loc, "matrix", value, why, use);
 }
 
-void check_dot(const ir::Op& dot, const Config& config, const std::vector<int64_t>& blocks,
-               const MatrixInstruction& instruction) {
+/// Whether the elements of a dot's operand that are neighbours along k are neighbours in memory.
+/// Operands that the kernel computes are staged as the unit wants them.
+bool is_k_major(const ir::Function& fn, const ir::Value* value, int k_dim) {
+  while (value->def != nullptr && value->def->kind == ir::OpKind::permute) {
+    k_dim = static_cast<int>(value->def->integers(ir::AttrKey::dims).at(k_dim));
+    value = value->def->operand(0);
+  }
+  if (value->def == nullptr || value->def->kind != ir::OpKind::load) return true;
+  const ir::AccessView access(*value->def);
+  const ir::Param* param = fn.param_of(access.tensor);
+  int axis = 0;
+  for (size_t d = 0; d < access.indices.size(); ++d) {
+    if (access.indices[d]->type.kind != ir::Type::Kind::slice) continue;
+    if (axis++ == k_dim) return param == nullptr || param->spec.strides[d] == 1;
+  }
+  return true;
+}
+
+void check_dot(const ir::Function& fn, const ir::Op& dot, const Config& config,
+               const std::vector<int64_t>& blocks, const MatrixInstruction& instruction) {
   const auto extent = [&](const ir::Dim& dim) {
     return dim.is_block() ? blocks.at(dim.axis) : dim.extent;
   };
   const ir::Shape& shape = dot.result()->type.shape;
   int64_t m = extent(shape[0]), n = extent(shape[1]);
-  if (is_transposed_for_wgmma(m, n)) std::swap(m, n);
+  const bool transposed = is_transposed_for_wgmma(m, n);
+  if (transposed) std::swap(m, n);
   const int64_t k = extent(dot.operand(0)->type.shape[1]);
   const int64_t along_rows = wgmma_groups_along_rows(m, config.warps);
   const int64_t along_columns = config.warps / kWarps / along_rows;
@@ -45,28 +64,13 @@ void check_dot(const ir::Op& dot, const Config& config, const std::vector<int64_
     refuse(dot, tile, fmt::format("a product is {} deep", instruction.k),
            fmt::format("a multiple of {} for k, or mma", instruction.k));
   const int bytes = size_of(dot.operand(0)->type.dtype);
-  for (const int64_t row : {m, n, k})
+  const int first = transposed ? 1 : 0;
+  const bool first_by_k = is_k_major(fn, dot.operand(first), 1 - first);
+  const bool second_by_k = is_k_major(fn, dot.operand(1 - first), first);
+  for (const int64_t row : {first_by_k ? k : m, second_by_k ? k : each})
     if (row * bytes % 32 != 0)
-      refuse(dot, tile, "rows of operands in shared memory are whole 32 bytes",
+      refuse(dot, tile, "rows of operands in shared memory are whole 32 bytes for each warpgroup",
              fmt::format("multiples of {}, or mma", 32 / bytes));
-}
-
-/// Whether the elements of a dot's operand that are neighbours along k are neighbours in memory.
-/// Operands that the kernel computes are staged as the unit wants them.
-bool is_k_major(const ir::Function& fn, const ir::Value* value, int k_dim) {
-  while (value->def != nullptr && value->def->kind == ir::OpKind::permute) {
-    k_dim = static_cast<int>(value->def->integers(ir::AttrKey::dims).at(k_dim));
-    value = value->def->operand(0);
-  }
-  if (value->def == nullptr || value->def->kind != ir::OpKind::load) return true;
-  const ir::AccessView access(*value->def);
-  const ir::Param* param = fn.param_of(access.tensor);
-  int axis = 0;
-  for (size_t d = 0; d < access.indices.size(); ++d) {
-    if (access.indices[d]->type.kind != ir::Type::Kind::slice) continue;
-    if (axis++ == k_dim) return param == nullptr || param->spec.strides[d] == 1;
-  }
-  return true;
 }
 
 /// wgmma reads 16-bit operands along either dimension, others along k only.
@@ -108,7 +112,7 @@ void check_warpgroups(const Config& config, const ir::Function& fn, const Target
     if (op.kind != ir::OpKind::dot || unit_of(op, config, target) != MatrixUnit::wgmma) return;
     check_casts(op);
     check_majors(fn, op);
-    check_dot(op, config, blocks, *find_instruction(MatrixUnit::wgmma, op, target));
+    check_dot(fn, op, config, blocks, *find_instruction(MatrixUnit::wgmma, op, target));
   });
 }
 

@@ -1,8 +1,10 @@
 // Products that run while the threads that issued them go on: when to wait for them.
 #include <algorithm>
 
+#include "tilewright/codegen/dot_operands.h"
 #include "tilewright/codegen/lowering.h"
 #include "tilewright/codegen/matrix_unit.h"
+#include "tilewright/codegen/stage_layouts.h"
 
 namespace tilewright::codegen {
 namespace {
@@ -39,6 +41,17 @@ bool is_ordering(OpKind kind) {
   }
 }
 
+/// Whether nothing that a product of `loop` reads is written again in the loop's next step by the
+/// threads that issue it: registers, or shared memory that they stage.
+bool reads_what_stays(const Op& product, const Op& loop) {
+  for (int i = 0; i < 2; ++i) {
+    if (!is_shared(product.operand(i))) return false;
+    const Op* ring = view_of(product.operand(i)).ring->def;
+    if (ring->parent->parent == &loop) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool is_asynchronous(const Lowering& lowering, const Op& op) {
@@ -68,7 +81,7 @@ bool products_can_overlap(const Lowering& lowering, const Op& loop) {
   ir::for_each_op(*view.body, [&](const Op& op) {
     if (is_asynchronous(lowering, op)) {
       any = true;
-      alone &= op.parent == view.body;
+      alone &= op.parent == view.body && reads_what_stays(op, loop);
     }
     for (size_t i = 0; i < op.operands.size(); ++i) {
       const Value* x = op.operand(i);

@@ -18,6 +18,7 @@ constexpr int kLanes = 32;
 /// The steps of a loop.
 struct Steps {
   ExprRef begin, limit, count;
+  ExprRef from = integer(0), to;  // those that this block runs
   int64_t block = 1;
 };
 
@@ -32,6 +33,16 @@ Steps steps_of(Lowering& lowering, const Op& op) {
     const std::string variable = lowering.names.unique("steps");
     lowering.emit(declare("int", variable, steps.count));
     steps.count = name(variable);
+  }
+  steps.to = steps.count;
+  if (lowering.split && lowering.split->loop == &op) {
+    const ExprRef rank = block_of_cluster(lowering), blocks = integer(lowering.split->blocks);
+    const std::string from = lowering.names.unique("first_step");
+    const std::string to = lowering.names.unique("end_step");
+    lowering.emit(declare("int", from, rank * steps.count / blocks));
+    lowering.emit(declare("int", to, (rank + integer(1)) * steps.count / blocks));
+    steps.from = name(from);
+    steps.to = name(to);
   }
   return steps;
 }
@@ -111,6 +122,16 @@ bool depends_on(const Value* value, const Value* slice) {
                      [&](const Value* x) { return depends_on(x, slice); });
 }
 
+/// Whether the blocks of a cluster run `loop` alike: as often, the same steps.
+bool all_blocks_reach(const Lowering& lowering, const Op& loop) {
+  for (const Op* op = &loop; op != nullptr; op = op->parent->parent)
+    if (std::any_of(op->operands.begin(), op->operands.end(), [&](const Value* x) {
+          return x->type.is_scalar() && depends_on(x, lowering.cluster_slice);
+        }))
+      return false;
+  return true;
+}
+
 Stmt next_slot(const BulkRings& rings) { return call_stmt(call(rings.state + ".next", {})); }
 
 ExprRef lane() { return name("threadIdx.x") % integer(kLanes); }
@@ -120,6 +141,7 @@ void emit_arrival(Lowering& lowering, const BulkRings& rings, const std::string&
                   ExprRef condition) {
   const int blocks = rings.shared_by_cluster ? lowering.config.cluster : 1;
   const ExprRef empty = barrier_of(rings.empty, slot);
+  if (rings.fetched) lowering.emit(call_stmt(call("__syncwarp", {})));  // all lanes have read
   Stmt arrive = blocks == 1 ? call_stmt(call("tw::barrier_arrive", {empty}))
                             : call_stmt(call("tw::barrier_arrive_at", {empty, lane()}));
   ExprRef chosen = blocks == 1 ? binary("==", lane(), integer(0)) : lane() < integer(blocks);
@@ -153,6 +175,7 @@ void find_overwriting(Lowering& lowering, const Op& op, const Steps& steps) {
 
 bool is_shared_by_cluster(const Lowering& lowering, const Op& copy) {
   if (lowering.config.cluster == 1 || lowering.cluster_slice == nullptr) return false;
+  if (!all_blocks_reach(lowering, *copy.parent->parent)) return false;
   const auto& indices = ir::AccessView(copy).indices;
   if (std::any_of(indices.begin(), indices.end(),
                   [&](const Value* index) { return depends_on(index, lowering.cluster_slice); }))
@@ -191,7 +214,7 @@ void lower_bulk_fill(Lowering& lowering, const Op& op) {
     }
     lowering.emit(next_slot(rings));
   });
-  lowering.emit(loop(step, integer(0), steps.count, integer(1), false, std::move(body)));
+  lowering.emit(loop(step, steps.from, steps.to, integer(1), false, std::move(body)));
 }
 
 void lower_bulk_wait(Lowering& lowering, const BulkRings& rings) {
@@ -207,7 +230,7 @@ void lower_bulk_release(Lowering& lowering, const BulkRings& rings) {
     wait.comment = "the step before has been multiplied";
     lowering.emit(std::move(wait));
     emit_arrival(lowering, rings, rings.state + ".previous()",
-                 binary(">", lowering.step, integer(0)));
+                 binary(">", lowering.step, lowering.first_step));
   } else {
     settle(lowering);
     emit_arrival(lowering, rings, rings.state + ".stage", nullptr);
@@ -229,6 +252,7 @@ void lower_bulk_loop(Lowering& lowering, const Op& op) {
     if (buffer.bulk_loop == &op)
       buffer.read_stage = rings.stages > 1 ? name(rings.state + ".stage") : nullptr;
   const ExprRef outer = std::exchange(lowering.step, name(step));
+  const ExprRef outer_first = std::exchange(lowering.first_step, steps.from);
   std::vector<Stmt> body = lowering.collect([&] {
     const Value* slice = view.slices[0];
     lowering.scalars[slice] = steps.begin + name(step) * integer(steps.block);
@@ -238,16 +262,19 @@ void lower_bulk_loop(Lowering& lowering, const Op& op) {
     yield_carried(lowering, view.carried, view.body->yields());
   });
   lowering.step = outer;
-  Stmt stmt = loop(step, integer(0), steps.count, integer(1), false, std::move(body));
+  lowering.first_step = outer_first;
+  Stmt stmt = loop(step, steps.from, steps.to, integer(1), false, std::move(body));
   stmt.uniform = true;
   lowering.emit(std::move(stmt));
   bind_results(lowering, op, view.carried);
-  if (!rings.defer) return;
-  settle(lowering);
-  const bool some = steps.count->kind == Expr::Kind::integer;
-  if (!some || steps.count->value > 0)
-    emit_arrival(lowering, rings, rings.state + ".previous()",
-                 some ? nullptr : binary(">", steps.count, integer(0)));
+  if (rings.defer) {
+    settle(lowering);
+    const bool some = steps.count->kind == Expr::Kind::integer;
+    if (!some || steps.count->value > 0)
+      emit_arrival(lowering, rings, rings.state + ".previous()",
+                   some ? nullptr : binary(">", steps.count, integer(0)));
+  }
+  if (lowering.split && lowering.split->loop == &op) lower_split_sum(lowering, op.results);
 }
 
 }  // namespace tilewright::codegen

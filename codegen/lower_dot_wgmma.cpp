@@ -1,3 +1,4 @@
+#include "tilewright/codegen/dot_operands.h"
 #include "tilewright/codegen/lowering.h"
 #include "tilewright/codegen/matrix_operand.h"
 #include "tilewright/codegen/matrix_unit.h"
@@ -57,6 +58,17 @@ ExprRef operand_at(const Lowering& lowering, const Op& op, int operand, const Ex
               std::move(args));
 }
 
+/// The first operand in registers: words for the 64 rows of `piece` at depth `k`.
+ExprRef words_at(Lowering& lowering, const Op& op, const ExprRef& piece, const ExprRef& k,
+                 int depth) {
+  const int word = 4 / size_of(op.operand(0)->type.dtype);  // elements
+  const ExprRef step = k / integer(depth);
+  const std::string words =
+      operand_words(lowering, op.operand(0), piece * integer(2), step * integer(2 * word));
+  lowering.emit(call_stmt(call("tw::wgmma_fence", {})));
+  return name(words);
+}
+
 }  // namespace
 
 ExprRef warpgroup(Lowering& lowering) {
@@ -83,6 +95,7 @@ void lower_dot_wgmma(Lowering& lowering, const Op& op) {
   const std::string function =
       fmt::format("tw::wgmma_m64n{}k{}_{}", split.n, instruction.k, instruction.type);
   const std::string& kk = lowering.vector_loop[3];
+  const bool staged = is_shared(op.operand(0));
   const bool overwrites = lowering.overwriting.contains(&op);
   const std::vector<Stmt> body = lowering.collect([&] {
     for_axis(lowering, 0, split.pieces, 1, [&](const ExprRef& piece) {
@@ -92,16 +105,18 @@ void lower_dot_wgmma(Lowering& lowering, const Op& op) {
                              : call("tw::rows<2>", {address(element(acc, {piece * integer(2)}))});
       ExprRef accumulate = integer(1);
       if (overwrites)
-        accumulate = depth == instruction.k ? binary(">", lowering.step, integer(0))
-                                            : binary("||", binary(">", lowering.step, integer(0)),
-                                                     binary(">", name(kk), integer(0)));
-      lowering.emit(call_stmt(
-          call(function,
-               {to, operand_at(lowering, op, 0, row, name(kk)),
-                operand_at(lowering, op, 1, group_col * integer(split.n), name(kk)), accumulate})));
+        accumulate = depth == instruction.k
+                         ? binary(">", lowering.step, lowering.first_step)
+                         : binary("||", binary(">", lowering.step, lowering.first_step),
+                                  binary(">", name(kk), integer(0)));
+      const ExprRef a = staged ? operand_at(lowering, op, 0, row, name(kk))
+                               : words_at(lowering, op, piece, name(kk), instruction.k);
+      lowering.emit(call_stmt(call(
+          function, {to, a, operand_at(lowering, op, 1, group_col * integer(split.n), name(kk)),
+                     accumulate})));
     });
   });
-  lowering.emit(call_stmt(call("tw::wgmma_fence", {})));
+  if (staged) lowering.emit(call_stmt(call("tw::wgmma_fence", {})));
   lowering.emit(loop(kk, integer(0), integer(depth), integer(instruction.k), true, body));
   lowering.emit(call_stmt(call("tw::wgmma_commit", {})));
   lowering.in_flight.push_back(op.result());

@@ -124,9 +124,11 @@ ExprRef block_of_cluster(Lowering& lowering) {
 
 void lower_grid(Lowering& lowering, const Op& op) {
   const Grid grid = inspect(lowering, op);
-  const ExprRef blocks = integer(grid.cluster);
-  lowering.kernel.cluster = grid.cluster;
-  if (grid.cluster > 1) {
+  // Blocks of a cluster have neighbouring tiles, or parts of the work on one tile.
+  const int together = grid.cluster * lowering.config.split_k;
+  const ExprRef blocks = integer(together);
+  lowering.kernel.cluster = together;
+  if (together > 1) {
     const std::string rank = lowering.names.unique("block_of_cluster");
     lowering.emit(declare("int", rank, name("blockIdx.x") % blocks));
     lowering.cluster_rank = name(rank);
@@ -134,12 +136,12 @@ void lower_grid(Lowering& lowering, const Op& op) {
   lowering.at_source(op);
   if (!lowering.config.persistent) {
     lowering.kernel.grid = grid.clusters * blocks;
-    emit_tile(lowering, grid, grid.cluster == 1 ? name("blockIdx.x") : name("blockIdx.x") / blocks);
+    emit_tile(lowering, grid, together == 1 ? name("blockIdx.x") : name("blockIdx.x") / blocks);
     return;
   }
   // As many blocks as the device holds at one time; each takes every gridDim.x-th tile.
   const int64_t resident =
-      std::max(1, lowering.target.multiprocessors * lowering.config.blocks_per_sm / grid.cluster);
+      std::max(1, lowering.target.multiprocessors * lowering.config.blocks_per_sm / together);
   lowering.kernel.grid = grid.clusters->kind == Expr::Kind::integer
                              ? integer(std::min(grid.clusters->value, resident)) * blocks
                              : call("min", {grid.clusters, integer(resident)}) * blocks;

@@ -1,7 +1,9 @@
 #include <array>
 
+#include "tilewright/codegen/dot_operands.h"
 #include "tilewright/codegen/lowering.h"
 #include "tilewright/codegen/prelude.h"
+#include "tilewright/codegen/split_loop.h"
 #include "tilewright/codegen/stage_layouts.h"
 #include "tilewright/ir/error.h"
 
@@ -61,6 +63,7 @@ constexpr RuleEntry kRules[] = {
     {OpKind::ring_commit, lower_commit},
     {OpKind::ring_wait, lower_wait},
     {OpKind::ring_read, lower_nothing},
+    {OpKind::fetch, lower_fetch},
     {OpKind::ring_release, lower_release},
 };
 
@@ -102,7 +105,8 @@ void declare_params(Lowering& lowering, const std::vector<bool>& written,
 void note_wgmma_reads(Lowering& lowering) {
   ir::for_each_op(lowering.fn.body(), [&](const Op& op) {
     if (!is_asynchronous(lowering, op)) return;
-    for (int i = 0; i < 2; ++i) lowering.read_by_wgmma.insert(view_of(op.operand(i)).ring);
+    for (int i = 0; i < 2; ++i)
+      if (is_shared(op.operand(i))) lowering.read_by_wgmma.insert(view_of(op.operand(i)).ring);
   });
 }
 
@@ -164,9 +168,12 @@ LoweredKernel lower_to_kernel(const LaidOut& laid_out, const Config& config, con
   declare_params(lowering, written, options);
   analyze_values(lowering);
   note_wgmma_reads(lowering);
-  std::vector<Stmt> body =
-      laid_out.bulk.empty() ? lowering.collect([&] { lower_region(lowering, lowering.fn.body()); })
-                            : lower_roles(lowering);
+  if (laid_out.bulk.empty()) find_split_loop(laid_out, config);  // says why there is none
+  std::vector<Stmt> body = laid_out.bulk.empty() ? lowering.collect([&] {
+    lower_region(lowering, lowering.fn.body());
+    finish_bulk_stores(lowering);
+  })
+                                                 : lower_roles(lowering);
   lowering.kernel.body = std::move(lowering.prologue);
   lowering.kernel.body.insert(lowering.kernel.body.end(), std::make_move_iterator(body.begin()),
                               std::make_move_iterator(body.end()));

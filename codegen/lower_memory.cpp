@@ -227,7 +227,8 @@ void lower_store(Lowering& lowering, const Op& op) {
     for_registers(lowering, layout, axis, vector, [&](const RegIndex& index) {
       const auto at = coordinates(lowering, layout, value->type.shape, index, axis, vector);
       const ExprRef guard =
-          and_also(overhang_guard(layout, extents, at), access_guard(lowering, op, at));
+          and_also(split_guard(lowering, value, at),
+                   and_also(overhang_guard(layout, extents, at), access_guard(lowering, op, at)));
       lowering.emit_if(guard, [&] { store_run(index, tensor_element(lowering, op, facts, at)); });
     });
   });

@@ -4,6 +4,7 @@
 
 #include "tilewright/codegen/bulk_copy.h"
 #include "tilewright/codegen/lowering.h"
+#include "tilewright/codegen/split_loop.h"
 #include "tilewright/codegen/tensor_map.h"
 #include "tilewright/ir/error.h"
 
@@ -50,6 +51,14 @@ std::string declare_barriers(Lowering& lowering, const char* hint, int stages,
   return buffer.name;
 }
 
+bool is_fetched(const Lowering& lowering, const Value* ring) {
+  bool found = false;
+  ir::for_each_op(lowering.fn.body(), [&](const Op& op) {
+    found |= op.kind == OpKind::fetch && op.operand(0)->def->operand(0) == ring;
+  });
+  return found;
+}
+
 void declare_bulk_rings(Lowering& lowering, const Op& loop) {
   BulkRings rings;
   for (const Op* copy : loop.regions[1]->ops) {
@@ -57,6 +66,7 @@ void declare_bulk_rings(Lowering& lowering, const Op& loop) {
     const Value* ring = copy->operand(0)->def->operand(0);
     RingBuffer& buffer = lowering.rings.at(ring);
     buffer.bulk_loop = &loop;
+    rings.fetched |= is_fetched(lowering, ring);
     rings.stages = ring->type.stages;
     rings.bytes += lowering.in.bulk.at(copy).bytes;
     rings.shared_by_cluster |= is_shared_by_cluster(lowering, *copy);
@@ -86,10 +96,15 @@ void emit_barriers(Lowering& lowering, const std::vector<const Op*>& loops) {
                                               integer(lowering.config.warps * blocks)})));
       lowering.emit(loop(i, integer(0), integer(rings.stages), integer(1), false, std::move(each)));
     }
+    if (lowering.split) {
+      const int senders = (lowering.split->blocks - 1) * lowering.config.warps;
+      lowering.emit(call_stmt(call(
+          "tw::barrier_init", {barrier_of(lowering.split->ready, integer(0)), integer(senders)})));
+    }
     lowering.emit(call_stmt(call("tw::barrier_init_fence", {})));
   });
   lowering.emit(branch(binary("==", name("threadIdx.x"), integer(0)), std::move(body)));
-  lowering.emit(lowering.config.cluster > 1
+  lowering.emit(lowering.config.cluster * lowering.config.split_k > 1
                     ? barrier("every block's barriers are ready", call("tw::cluster_sync", {}))
                     : barrier("the barriers are ready"));
 }
@@ -226,6 +241,7 @@ std::vector<Stmt> lower_roles(Lowering& lowering) {
     if (is_bulk_loop(lowering.in, op)) loops.push_back(&op);
   });
   find_cluster_slice(lowering);
+  if (const Op* loop = find_split_loop(lowering.in, lowering.config)) plan_split(lowering, *loop);
   for (const Op* loop : loops) declare_bulk_rings(lowering, *loop);
   find_needed(lowering, loops);
   const RegisterSplit registers = split_registers(lowering);

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <numeric>
 
 #include "tilewright/codegen/function_exprs.h"
 #include "tilewright/codegen/lowering.h"
@@ -88,8 +87,46 @@ void write_shared(Lowering& lowering, const Value* value, const Layout& layout,
 
 /// The width at which a tile in registers can meet a shared buffer along its contiguous axis.
 int shared_vector(const Lowering& lowering, const Value* value, const Layout& layout, int axis) {
-  const int run = std::gcd(layout.vector(axis), static_cast<int>(lowering.extents(value)[axis]));
-  return widest_in_run(value->type.dtype, run);
+  return fetch_vector(layout, lowering.extents(value), axis, value->type.dtype);
+}
+
+/// Shared memory -> distributed tile, declared here; elements past the tile's extents are 0.
+void read_shared(Lowering& lowering, const Value* to, const SharedLayout& shared_layout,
+                 const std::string& buffer, const ExprRef& stage) {
+  const Layout& layout = lowering.layout(to);
+  const int fast = shared_layout.order.back();
+  const std::string tile = declare_tile(lowering, to);
+  const int vector = shared_vector(lowering, to, layout, fast);
+  // Wide loads go to registers that are neighbours.
+  const bool direct = run_is_contiguous(layout, fast);
+  const int axis = vector > 1 ? fast : -1;
+  const auto extents = lowering.extents(to);
+  const std::string& p = lowering.vector_loop[0];
+  for_registers(lowering, layout, axis, vector, [&](const RegIndex& index) {
+    const auto at = coordinates(lowering, layout, to->type.shape, index, axis, vector);
+    const ExprRef guard = overhang_guard(layout, extents, at);
+    const ExprRef from = shared_element(buffer, shared_layout, stage, at, vector);
+    const ExprRef element_to = register_element(tile, layout, index);
+    if (vector == 1) {
+      const ExprRef zero = constant_expr(int64_t{0}, to->type.dtype);
+      lowering.emit(assign(element_to, guard ? conditional(guard, from, zero) : from));
+      return;
+    }
+    const std::string load = fmt::format("tw::load<{}>", vector);
+    if (direct) {
+      Stmt stmt = call_stmt(call(load, {address(element_to), address(from)}));
+      lowering.emit(guard ? branch(guard, {stmt}) : stmt);
+      return;
+    }
+    const std::string run = lowering.names.unique("run");
+    lowering.emit(array(cuda_type(to->type.dtype), run, {vector}, guard != nullptr));
+    Stmt stmt = call_stmt(call(load, {name(run), address(from)}));
+    lowering.emit(guard ? branch(guard, {stmt}) : stmt);
+    RegIndex each = index;
+    each[fast] = each[fast] + name(p);
+    lowering.emit(loop(p, integer(0), integer(vector), integer(1), true,
+                       {assign(register_element(tile, layout, each), element(run, {name(p)}))}));
+  });
 }
 
 SharedLayout scratch_layout(const Lowering& lowering, const Value* value, const Layout& from,
@@ -365,26 +402,14 @@ void lower_convert(Lowering& lowering, const Op& op) {
                                             scratch, comment + ", to change who holds what");
   const int write = shared_vector(lowering, from, source, fast);
   write_shared(lowering, from, source, scratch, buffer, nullptr, write > 1 ? fast : -1, write);
+  read_shared(lowering, to, scratch, buffer, nullptr);
+}
 
-  const std::string tile = declare_tile(lowering, to);
-  // Wide loads go to registers that are neighbours.
-  const int read = run_is_contiguous(target, fast) ? shared_vector(lowering, to, target, fast) : 1;
-  const int axis = read > 1 ? fast : -1;
-  const auto extents = lowering.extents(to);
-  for_registers(lowering, target, axis, read, [&](const RegIndex& index) {
-    const auto at = coordinates(lowering, target, to->type.shape, index, axis, read);
-    const ExprRef guard = overhang_guard(target, extents, at);
-    const ExprRef element = shared_element(buffer, scratch, nullptr, at, read);
-    const ExprRef register_to = register_element(tile, target, index);
-    if (read > 1) {
-      Stmt load = call_stmt(
-          call(fmt::format("tw::load<{}>", read), {address(register_to), address(element)}));
-      lowering.emit(guard ? branch(guard, {load}) : load);
-    } else {
-      const ExprRef zero = constant_expr(int64_t{0}, to->type.dtype);
-      lowering.emit(assign(register_to, guard ? conditional(guard, element, zero) : element));
-    }
-  });
+void lower_fetch(Lowering& lowering, const Op& op) {
+  const Value* ring = view_of(op.operand(0)).ring;
+  const RingBuffer& buffer = lowering.rings.at(ring);
+  lowering.at_source(op);
+  read_shared(lowering, op.result(), lowering.in.shared.at(ring), buffer.name, buffer.read_stage);
 }
 
 }  // namespace tilewright::codegen

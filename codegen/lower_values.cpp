@@ -41,7 +41,8 @@ bool is_free(OpKind kind) {
 /// Whether `op` reads its tile operands element by element, so that they can be computed in place.
 bool takes_inlined(OpKind kind) {
   return is_elementwise(kind) || kind == OpKind::reduce || kind == OpKind::store ||
-         kind == OpKind::stage || kind == OpKind::convert || kind == OpKind::reshape;
+         kind == OpKind::stage || kind == OpKind::convert || kind == OpKind::reshape ||
+         kind == OpKind::dot;
 }
 
 /// How often a tile is computed if everything that can be inlined is: uses through free views count
@@ -53,8 +54,11 @@ void count_effective_uses(Lowering& lowering, const ir::Region& region) {
     if ((*op)->results.size() == 1 && is_free((*op)->kind)) times = lowering.uses[(*op)->result()];
     const bool inlines = takes_inlined((*op)->kind);
     for (const Value* operand : (*op)->operands) {
+      // A dot reads each element of what it multiplies once, and sums into its own registers.
+      const bool sum = (*op)->kind == OpKind::dot && operand == (*op)->operand(2);
       const bool same_region = operand->def != nullptr && operand->def->parent == (*op)->parent;
-      lowering.uses[operand] += inlines && (same_region || !operand->type.is_tile()) ? times : 2;
+      lowering.uses[operand] +=
+          inlines && !sum && (same_region || !operand->type.is_tile()) ? times : 2;
     }
   }
 }

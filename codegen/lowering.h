@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -42,13 +43,23 @@ struct BulkRings {
   int stages = 1;
   int64_t bytes = 0;               ///< of all rings' slots of one stage
   bool shared_by_cluster = false;  ///< some copies go to every block of the cluster
-  bool defer = false;  ///< a slot is released when the products of the next step are issued
+  bool fetched = false;  ///< threads read some slots themselves
+  bool defer = false;    ///< a slot is released when the products of the next step are issued
 };
 
 /// A copy that travels through registers: loaded in one place, stored in another.
 struct RegisterCopy {
   const ir::Op* copy;
   std::string registers;
+};
+
+/// A loop whose steps the blocks of a cluster share.
+struct LoopSplit {
+  const ir::Op* loop = nullptr;
+  int blocks = 1;
+  int axis = -1;     ///< of the sums: each block completes its part of it; -1: the first block, all
+  int64_t span = 0;  ///< coordinates along it that a warp covers
+  std::string parts, ready;  ///< buffer of what other blocks send, barrier that says it is there
 };
 
 struct Lowering {
@@ -85,6 +96,8 @@ struct Lowering {
   std::unordered_set<const ir::Value*> producer_needs;
   std::unordered_set<const ir::Value*> read_by_wgmma;  ///< rings
   bool has_bulk_stores = false;
+  std::optional<LoopSplit> split;
+  ExprRef first_step;                        ///< of the innermost bulk loop, as this block runs it
   ExprRef cluster_rank;                      ///< a variable of the role
   const ir::Value* cluster_slice = nullptr;  ///< of the grid: differs among the blocks of a cluster
   std::vector<const ir::Value*> in_flight;   ///< results of products issued and not waited for
@@ -211,6 +224,7 @@ void lower_wait(Lowering& lowering, const ir::Op& op);
 void lower_acquire(Lowering& lowering, const ir::Op& op);
 void lower_release(Lowering& lowering, const ir::Op& op);
 void lower_convert(Lowering& lowering, const ir::Op& op);
+void lower_fetch(Lowering& lowering, const ir::Op& op);
 void lower_reshape(Lowering& lowering, const ir::Op& op);
 std::vector<std::string> ring_names(const Lowering& lowering,
                                     const std::vector<const ir::Value*>& rings);
@@ -221,6 +235,10 @@ void lower_dot(Lowering& lowering, const ir::Op& op);
 void lower_dot_fma(Lowering& lowering, const ir::Op& op);
 void lower_dot_mma(Lowering& lowering, const ir::Op& op);
 void lower_dot_wgmma(Lowering& lowering, const ir::Op& op);
+/// Words of an operand in registers (lower_operand.cpp): an array of four, declared here, of what a
+/// thread holds for one product of wgmma. `row` and `k` are its first register positions.
+std::string operand_words(Lowering& lowering, const ir::Value* operand, const ExprRef& row,
+                          const ExprRef& k);
 /// The number of this thread's warpgroup, declared once.
 ExprRef warpgroup(Lowering& lowering);
 /// The accumulator's array, holding the third operand's value.
@@ -255,6 +273,15 @@ bool is_shared_by_cluster(const Lowering& lowering, const ir::Op& copy);
 /// last one.
 void lower_bulk_store(Lowering& lowering, const ir::Op& op, const BulkStore& bulk);
 void finish_bulk_stores(Lowering& lowering);
+// --- lower_split.cpp
+/// Declares what adding up the parts of a split loop's sums needs.
+void plan_split(Lowering& lowering, const ir::Op& loop);
+/// Adds up the parts, after the loop.
+void lower_split_sum(Lowering& lowering, const std::vector<const ir::Value*>& sums);
+/// Whether this block has the complete element of a tile made of a split loop's sums; null when
+/// every block has.
+ExprRef split_guard(const Lowering& lowering, const ir::Value* tile,
+                    const std::vector<ExprRef>& at);
 void lower_bulk_wait(Lowering& lowering, const BulkRings& rings);
 void lower_bulk_release(Lowering& lowering, const BulkRings& rings);
 

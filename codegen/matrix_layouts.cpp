@@ -85,4 +85,25 @@ Layout wgmma_layout(int64_t m, int64_t n, int warps) {
            {Holder::warp, columns, 1, n_each}}};
 }
 
+Layout wgmma_operand_layout(int64_t m, int64_t k, int element_bytes, int warps) {
+  const auto rows = static_cast<int>(wgmma_groups_along_rows(m, warps));
+  const int word = 4 / element_bytes;  // elements
+  const int depth = 8 * word;          // of one product
+  internal_check(warps % 4 == 0 && m % (64 * rows) == 0 && k % depth == 0,
+                 "wgmma takes whole warpgroups, rows by 64 and 32 bytes of k");
+  const auto pieces = static_cast<int>(m / (64 * rows));
+  Layout layout{2, {}};
+  add(layout, Holder::reg, word, 1, 1);
+  add(layout, Holder::reg, 2, 0, 8);
+  add(layout, Holder::reg, 2, 1, 4 * word);
+  add(layout, Holder::reg, static_cast<int>(k / depth), 1, depth);
+  add(layout, Holder::reg, pieces, 0, 64);
+  add(layout, Holder::lane, 4, 1, word);
+  add(layout, Holder::lane, 8, 0, 1);
+  add(layout, Holder::warp, 4, 0, 16);
+  add(layout, Holder::warp, rows, 0, int64_t{64} * pieces);
+  add(layout, Holder::warp, warps / 4 / rows, -1, 0);
+  return layout;
+}
+
 }  // namespace tilewright::codegen

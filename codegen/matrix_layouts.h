@@ -18,5 +18,8 @@ int64_t wgmma_groups_along_rows(int64_t m, int warps);
 /// a time and whole rows of its columns. warps is a multiple of 4, m of 64 for each warpgroup along
 /// the rows, n of 8 for each along the columns.
 Layout wgmma_layout(int64_t m, int64_t n, int warps);
+/// m by k first operand in registers, elements of 1, 2 or 4 bytes, of warps / 4 warpgroups that
+/// share the result's rows as wgmma_layout does. k is a multiple of 32 bytes.
+Layout wgmma_operand_layout(int64_t m, int64_t k, int element_bytes, int warps);
 
 }  // namespace tilewright::codegen

@@ -6,7 +6,12 @@ namespace {
 constexpr MatrixInstruction kInstructions[] = {
     {MatrixUnit::mma, DType::bf16, DType::bf16, DType::f32, 16, 80, "bf16"},
     {MatrixUnit::mma, DType::f16, DType::f16, DType::f32, 16, 80, "f16"},
+    {MatrixUnit::mma, DType::f8e4m3, DType::f8e4m3, DType::f32, 32, 89, "e4m3"},
+    {MatrixUnit::mma, DType::f8e5m2, DType::f8e5m2, DType::f32, 32, 89, "e5m2"},
+    {MatrixUnit::mma, DType::f8e4m3, DType::f8e5m2, DType::f32, 32, 89, "e4m3_e5m2"},
+    {MatrixUnit::mma, DType::f8e5m2, DType::f8e4m3, DType::f32, 32, 89, "e5m2_e4m3"},
     {MatrixUnit::mma, DType::i8, DType::i8, DType::i32, 32, 80, "s8"},
+    {MatrixUnit::mma, DType::f32, DType::f32, DType::f32, 8, 80, "tf32", DotPrecision::tf32},
     {MatrixUnit::wgmma, DType::bf16, DType::bf16, DType::f32, 16, 90, "bf16"},
     {MatrixUnit::wgmma, DType::f16, DType::f16, DType::f32, 16, 90, "f16"},
     {MatrixUnit::wgmma, DType::f8e4m3, DType::f8e4m3, DType::f32, 32, 90, "e4m3"},

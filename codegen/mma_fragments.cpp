@@ -66,4 +66,10 @@ Layout mma_operand_layout(const Layout& accumulator, const MmaOperand& operand) 
   return layout;
 }
 
+Layout mma_register_layout(const Layout& accumulator, bool left, int bytes, int64_t k) {
+  const Layout layout =
+      mma_operand_layout(accumulator, mma_operand(accumulator, left, MmaLoad::elements, bytes, k));
+  return left ? layout : permute(layout, {1, 0});
+}
+
 }  // namespace tilewright::codegen

@@ -38,4 +38,8 @@ MmaOperand mma_operand(const Layout& accumulator, bool left, MmaLoad load, int b
 /// the lane gives, which the hardware hands to the lanes that hold them.
 Layout mma_operand_layout(const Layout& accumulator, const MmaOperand& operand);
 
+/// Which elements of an operand, [m, k] or [k, n], a thread holds that computes it in registers:
+/// those that `elements` wants, all of k.
+Layout mma_register_layout(const Layout& accumulator, bool left, int bytes, int64_t k);
+
 }  // namespace tilewright::codegen

@@ -308,6 +308,16 @@ __device__ __forceinline__ void matrix_store{0}(void* row, const unsigned (&r)[n
 
 std::vector<Helper> fragment_helpers() {
   return {
+      {.name = "word",
+       .doc = "neighbouring elements, four bytes in all, in one word; the first is lowest",
+       .text = R"(template <class T, class... Rest>
+__device__ __forceinline__ unsigned word(T first, Rest... rest) {
+  const T elements[] = {first, rest...};
+  static_assert(sizeof elements == 4);
+  unsigned bits;
+  memcpy(&bits, elements, 4);  // a renaming of registers, not a copy
+  return bits;
+})"},
       {.name = "pack",
        .doc = "two floats, rounded to nearest even, in one word",
        .text = "template <class T> __device__ unsigned pack(float low, float high);",

@@ -43,6 +43,10 @@ constexpr Product kProducts[] = {
     {"m16n8k16", "f16", "f32.f16.f16.f32"},
     {"m16n8k8", "tf32", "f32.tf32.tf32.f32"},
     {"m16n8k32", "s8", "s32.s8.s8.s32", true},
+    {"m16n8k32", "e4m3", "f32.e4m3.e4m3.f32", false, 89},
+    {"m16n8k32", "e5m2", "f32.e5m2.e5m2.f32", false, 89},
+    {"m16n8k32", "e4m3_e5m2", "f32.e4m3.e5m2.f32", false, 89},
+    {"m16n8k32", "e5m2_e4m3", "f32.e5m2.e4m3.f32", false, 89},
 };
 
 Helper load_helper(bool transposed) {
@@ -75,10 +79,33 @@ Helper multiply_helper(const Product& product) {
   return helper;
 }
 
+std::vector<Helper> tf32_helpers() {
+  return {
+      {.name = "to_tf32",
+       .doc = "the nearest number of 11 significant bits, ties away from zero",
+       .text = R"(__device__ __forceinline__ float to_tf32(float x) {
+  unsigned bits;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(x));
+  return __uint_as_float(bits);
+})",
+       .min_sm = 80},
+      {.name = "tf32_rest",
+       .doc = "what to_tf32 leaves out of x, again as such a number; nothing of what it makes "
+              "infinite",
+       .text = R"(__device__ __forceinline__ float tf32_rest(float x) {
+  const float high = to_tf32(x);
+  return __float_as_uint(high) << 1 == 0xff000000 ? 0 : to_tf32(x - high);
+})",
+       .needs = {"to_tf32"},
+       .min_sm = 80},
+  };
+}
+
 }  // namespace
 
 std::vector<Helper> mma_helpers() {
   std::vector<Helper> all = {load_helper(false), load_helper(true)};
+  for (Helper& helper : tf32_helpers()) all.push_back(std::move(helper));
   for (const Product& product : kProducts) all.push_back(multiply_helper(product));
   return all;
 }

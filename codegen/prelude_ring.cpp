@@ -16,6 +16,44 @@ std::vector<Helper> ring_helpers() {
   }
   __device__ __forceinline__ int previous() const { return stage == 0 ? stages - 1 : stage - 1; }
 };)"},
+      {.name = "store_at",
+       .doc = "to the same place in another block of the cluster",
+       .text =
+           R"(template <class T> __device__ __forceinline__ void store_at(T* at, unsigned block, T value) {
+  static_assert(sizeof(T) == 4);
+  unsigned word;
+  memcpy(&word, &value, 4);
+  asm volatile(
+      "{ .reg .b32 there; mapa.shared::cluster.u32 there, %0, %1;\n"
+      "st.shared::cluster.b32 [there], %2; }"
+      :: "r"(shared_address(at)), "r"(block), "r"(word) : "memory");
+})",
+       .needs = {"shared_address"},
+       .pointers = {{0, Access::write}},
+       .min_sm = 90},
+      {.name = "barrier_release_at",
+       .doc = "arrives at the same barrier of another block, which then sees what this warp stored",
+       .text =
+           R"(__device__ __forceinline__ void barrier_release_at(Barrier* barrier, unsigned block) {
+  asm volatile(
+      "{ .reg .b32 there; mapa.shared::cluster.u32 there, %0, %1;\n"
+      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there]; }"
+      :: "r"(shared_address(barrier)), "r"(block) : "memory");
+})",
+       .needs = {"shared_address", "Barrier"},
+       .min_sm = 90},
+      {.name = "barrier_acquire",
+       .doc = "until the phase of that parity is complete; what other blocks released is then seen",
+       .text =
+           R"(__device__ __forceinline__ void barrier_acquire(Barrier* barrier, unsigned parity) {
+  asm volatile(
+      "{ .reg .pred done;\n"
+      "again: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+      "@!done bra again; }"
+      :: "r"(shared_address(barrier)), "r"(parity) : "memory");
+})",
+       .needs = {"shared_address", "Barrier"},
+       .min_sm = 90},
       {.name = "word",
        .doc = "two halves in one word",
        .text = R"(template <class T> __device__ __forceinline__ unsigned word(T low, T high) {

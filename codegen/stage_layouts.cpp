@@ -1,7 +1,10 @@
 #include "tilewright/codegen/stage_layouts.h"
 
 #include <algorithm>
+#include <numeric>
 
+#include "tilewright/codegen/dot_operands.h"
+#include "tilewright/codegen/matrix_layouts.h"
 #include "tilewright/codegen/matrix_operand.h"
 #include "tilewright/codegen/matrix_unit.h"
 #include "tilewright/codegen/mma_read.h"
@@ -46,6 +49,7 @@ struct RingUse {
   const Value* ring = nullptr;
   const Op* filler = nullptr;
   std::vector<std::pair<const Op*, int>> reads;  // dot, operand
+  std::vector<const Op*> fetches;
 };
 
 std::vector<RingUse> ring_uses(const ir::Function& fn) {
@@ -53,12 +57,14 @@ std::vector<RingUse> ring_uses(const ir::Function& fn) {
   auto use_of = [&](const Value* ring) -> RingUse& {
     for (RingUse& use : uses)
       if (use.ring == ring) return use;
-    uses.push_back({ring, &filler_of(fn, ring), {}});
+    uses.push_back({ring, &filler_of(fn, ring), {}, {}});
     return uses.back();
   };
   ir::for_each_op(fn.body(), [&](const Op& op) {
+    if (op.kind == OpKind::fetch) use_of(view_of(op.operand(0)).ring).fetches.push_back(&op);
     if (op.kind != OpKind::dot) return;
-    for (int i = 0; i < 2; ++i) use_of(view_of(op.operand(i)).ring).reads.emplace_back(&op, i);
+    for (int i = 0; i < 2; ++i)
+      if (is_shared(op.operand(i))) use_of(view_of(op.operand(i)).ring).reads.emplace_back(&op, i);
   });
   return uses;
 }
@@ -68,6 +74,52 @@ bool read_by_wgmma(const RingUse& use, const Config& config, const Target& targe
   return std::any_of(use.reads.begin(), use.reads.end(), [&](const auto& read) {
     return unit_of(*read.first, config, target) == MatrixUnit::wgmma;
   });
+}
+
+/// How much of a row along `fast` one warpgroup reads, where warpgroups share the columns of the
+/// product and the row is of columns; 0: all of it, or whole panels anyway.
+int64_t part_of_warpgroup(const ir::Function& fn, const RingUse& use, int fast,
+                          const Config& config) {
+  int64_t part = 0;
+  for (const auto& [dot, operand] : use.reads) {
+    if (operand == 0 || view_of(dot->operand(1)).axis[1] != fast) continue;
+    const auto extents = fn.extents(dot->result()->type.shape);
+    const int64_t along_rows = wgmma_groups_along_rows(extents[0], config.warps);
+    if (config.warps / 4 > along_rows)
+      part = std::gcd(part, extents[1] / (config.warps / 4 / along_rows));
+  }
+  return part;
+}
+
+/// Whether bulk copies may fill a tile that threads fetch, if it lies as they write it.
+bool filled_by_bulk_copies(const RingUse& use, const Config& config, const Target& target) {
+  return config.copy == CopyKind::tma && target.sm >= 90 && use.filler->kind == OpKind::copy &&
+         use.reads.empty();
+}
+
+/// How a fetch reads its tile.
+WeightedAccesses fetch_accesses(const Layout& layout, const std::vector<int64_t>& extents,
+                                int contiguous, int vector, int element_bytes) {
+  return {warp_accesses(layout, extents, contiguous, vector, element_bytes), 1};
+}
+
+/// The layout of a tile that wgmma reads, its rows along `fast` where they can be.
+SharedLayout layout_for_wgmma(const ir::Function& fn, const RingUse& use, int fast,
+                              const Config& config) {
+  const auto extents = fn.extents(use.ring->type.shape);
+  const int bytes = size_of(use.ring->type.dtype);
+  const auto& [dot, operand] = use.reads.front();
+  const int k_axis = view_of(dot->operand(operand)).axis[operand == 0 ? 1 : 0];
+  const bool staged = use.filler->kind != OpKind::copy;
+  std::optional<SharedLayout> layout;
+  if (!staged || bytes == 2 || fast == k_axis)  // others are taken along k only
+    layout = matrix_operand_layout(extents, {1 - fast, fast}, bytes,
+                                   part_of_warpgroup(fn, use, fast, config));
+  if (!layout && staged)
+    layout = matrix_operand_layout(extents, {1 - k_axis, k_axis}, bytes,
+                                   part_of_warpgroup(fn, use, k_axis, config));
+  internal_check(layout.has_value(), "a staged tile that wgmma cannot read");
+  return *layout;
 }
 
 SharedLayout layout_of_ring(const LaidOut& out, const RingUse& use, const Config& config,
@@ -80,16 +132,11 @@ SharedLayout layout_of_ring(const LaidOut& out, const RingUse& use, const Config
   shared.extents = out.fn.extents(type.shape);
   const int fast = contiguous_axis(*use.filler, copied ? &copy->facts : nullptr, staged);
   shared.order = {1 - fast, fast};
-  if (read_by_wgmma(use, config, target)) {
-    if (!copied && size_of(type.dtype) != 2) {  // taken along k only
-      const auto& [dot, operand] = use.reads.front();
-      const int k_axis = view_of(dot->operand(operand)).axis[operand == 0 ? 1 : 0];
-      shared.order = {1 - k_axis, k_axis};
-    }
-    const auto layout = matrix_operand_layout(shared.extents, shared.order, size_of(type.dtype));
-    internal_check(layout.has_value(), "a staged tile that wgmma cannot read");
-    return *layout;
-  }
+  if (read_by_wgmma(use, config, target)) return layout_for_wgmma(out.fn, use, fast, config);
+  if (filled_by_bulk_copies(use, config, target))
+    if (const auto layout =
+            matrix_operand_layout(shared.extents, shared.order, size_of(type.dtype)))
+      return *layout;
 
   const Layout& filling = copied ? copy->layout : *staged;
   const int element_bytes = size_of(type.dtype);
@@ -111,6 +158,12 @@ SharedLayout layout_of_ring(const LaidOut& out, const RingUse& use, const Config
     groups.push_back(fragment_accesses(read, accumulator, operand, shared.extents, type.dtype));
     unit = std::max(unit, read.vector);
   }
+  for (const Op* fetch : use.fetches) {
+    const Layout& fetched = out.layouts.at(fetch->result());
+    const int vector = fetch_vector(fetched, shared.extents, fast, type.dtype);
+    groups.push_back(fetch_accesses(fetched, shared.extents, fast, vector, element_bytes));
+    unit = std::max(unit, vector);
+  }
   SharedLayout layout =
       choose_shared_layout(shared.extents, shared.order, element_bytes, unit, groups, matrices);
   // Slots of a ring start at 16-byte boundaries: a read that the compiler widens must not reach
@@ -126,6 +179,10 @@ int widest_in_run(DType dtype, int run) {
   int vector = 1;
   while (vector * 2 * size_of(dtype) <= 16 && run % (vector * 2) == 0) vector *= 2;
   return vector;
+}
+
+int fetch_vector(const Layout& layout, const std::vector<int64_t>& extents, int axis, DType dtype) {
+  return widest_in_run(dtype, std::gcd(layout.vector(axis), static_cast<int>(extents.at(axis))));
 }
 
 OperandView view_of(const Value* shared) {

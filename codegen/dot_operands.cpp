@@ -1,0 +1,81 @@
+#include "tilewright/codegen/dot_operands.h"
+
+#include <algorithm>
+
+#include "tilewright/codegen/matrix_layouts.h"
+#include "tilewright/codegen/matrix_unit.h"
+#include "tilewright/codegen/mma_fragments.h"
+#include "tilewright/ir/builder.h"
+#include "tilewright/ir/error.h"
+
+namespace tilewright::codegen {
+namespace {
+
+using ir::Op;
+using ir::OpKind;
+using ir::Value;
+
+/// Whether the elements of `op`'s result are made of those of its operands, one each.
+bool is_elementwise(const Op& op) {
+  switch (op.kind) {
+    case OpKind::unary:
+    case OpKind::binary:
+    case OpKind::fma:
+    case OpKind::compare:
+    case OpKind::select:
+    case OpKind::cast:
+    case OpKind::permute:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void collect_loads(const Value* value, std::vector<const Op*>& loads) {
+  const Op* op = value->def;
+  if (op == nullptr || !value->type.is_tile()) return;
+  if (op->kind == OpKind::load && std::find(loads.begin(), loads.end(), op) == loads.end())
+    loads.push_back(op);
+  if (is_elementwise(*op))
+    for (const Value* operand : op->operands) collect_loads(operand, loads);
+}
+
+}  // namespace
+
+OperandHome operand_home(const Op& dot, int operand, const Config& config, const Target& target) {
+  const MatrixUnit unit = unit_of(dot, config, target);
+  if (load_behind(dot.operand(operand), unit == MatrixUnit::fma) != nullptr)
+    return OperandHome::copied;
+  const bool takes_registers =
+      unit == MatrixUnit::mma || (unit == MatrixUnit::wgmma && operand == 0);
+  return takes_registers ? OperandHome::registers : OperandHome::staged;
+}
+
+const Op* load_behind(const Value* value, bool through_casts) {
+  const Op* op = value->def;
+  while (op != nullptr &&
+         (op->kind == OpKind::permute || (through_casts && op->kind == OpKind::cast)))
+    op = op->operand(0)->def;
+  return op != nullptr && op->kind == OpKind::load ? op : nullptr;
+}
+
+std::vector<const Op*> loads_behind(const Value* operand) {
+  std::vector<const Op*> loads;
+  collect_loads(operand, loads);
+  return loads;
+}
+
+Layout operand_layout(const ir::Function& fn, const Op& dot, int operand, const Layout& accumulator,
+                      const Config& config, const Target& target) {
+  const ir::Type& type = dot.operand(operand)->type;
+  const auto extents = fn.extents(type.shape);
+  const int bytes = size_of(type.dtype);
+  if (unit_of(dot, config, target) == MatrixUnit::mma)
+    return mma_register_layout(accumulator, operand == 0, bytes, extents[1 - operand]);
+  internal_check(operand == 0, "wgmma takes its first operand only from registers");
+  return wgmma_operand_layout(extents[0], extents[1], bytes, config.warps);
+}
+
+bool is_shared(const Value* value) { return value->type.kind == ir::Type::Kind::shared; }
+
+}  // namespace tilewright::codegen
