@@ -57,7 +57,7 @@ struct Formula {
   std::vector<std::string> plus;
   std::vector<std::string> minus = {};
 };
-/// A count with the ways to get it; all that are there must agree with it.
+/// A count with the ways to get it, the best first: the first that was measured decides.
 struct Quantity {
   const char* name;
   int64_t KernelCounts::*count;
@@ -102,7 +102,7 @@ std::optional<double> sum_of(const std::vector<std::string>& names,
   return sum;
 }
 
-// Compares one count by every formula; gives whether all that are there agree, and one is.
+// Compares one count by every formula; gives whether the first that was measured agrees.
 bool compare(const KernelCounts& counts, const Quantity& quantity,
              const std::map<std::string, double>& metrics, std::string& text) {
   const auto ours = static_cast<double>(counts.*quantity.count);
@@ -118,9 +118,9 @@ bool compare(const KernelCounts& counts, const Quantity& quantity,
           fmt::format("  {:<17} {:>9} {:>9}  not measured: {}\n", quantity.name, ours, "-", how);
       continue;
     }
-    found = true;
     const double theirs = *plus - *minus;
-    equal = equal && theirs == ours;
+    if (!found) equal = theirs == ours;
+    found = true;
     text += fmt::format("  {:<17} {:>9} {:>9}  {}: {}\n", quantity.name, ours, theirs,
                         theirs == ours ? "equal" : "DIFFERENT", how);
   }
