@@ -1,5 +1,6 @@
 #include "tilewright/codegen/config_warpgroups.h"
 
+#include "tilewright/codegen/access.h"
 #include "tilewright/codegen/config_needs.h"
 #include "tilewright/codegen/matrix_layouts.h"
 #include "tilewright/codegen/matrix_unit.h"
@@ -29,12 +30,7 @@ bool is_k_major(const ir::Function& fn, const ir::Value* value, int k_dim) {
   if (value->def == nullptr || value->def->kind != ir::OpKind::load) return true;
   const ir::AccessView access(*value->def);
   const ir::Param* param = fn.param_of(access.tensor);
-  int axis = 0;
-  for (size_t d = 0; d < access.indices.size(); ++d) {
-    if (access.indices[d]->type.kind != ir::Type::Kind::slice) continue;
-    if (axis++ == k_dim) return param == nullptr || param->spec.strides[d] == 1;
-  }
-  return true;
+  return param == nullptr || contiguous_dimension(access, param->spec).second == k_dim;
 }
 
 void check_dot(const ir::Function& fn, const ir::Op& dot, const Config& config,
@@ -84,22 +80,6 @@ void check_majors(const ir::Function& fn, const ir::Op& dot) {
   }
 }
 
-/// A cast on the way to a product would have to happen in shared memory.
-void check_casts(const ir::Op& dot) {
-  for (int i = 0; i < 2; ++i) {
-    const ir::Value* value = dot.operand(i);
-    while (value->def != nullptr &&
-           (value->def->kind == ir::OpKind::permute || value->def->kind == ir::OpKind::cast)) {
-      if (value->def->kind == ir::OpKind::cast &&
-          value->type.dtype != value->def->operand(0)->type.dtype)
-        refuse(dot, "wgmma",
-               fmt::format("operand {} of the dot is cast after it is loaded", i == 0 ? "a" : "b"),
-               "mma");
-      value = value->def->operand(0);
-    }
-  }
-}
-
 }  // namespace
 
 void check_warpgroups(const Config& config, const ir::Function& fn, const Target& target) {
@@ -110,7 +90,6 @@ void check_warpgroups(const Config& config, const ir::Function& fn, const Target
   const std::vector<int64_t> blocks = bind_axes(config, fn);
   ir::for_each_op(fn.body(), [&](const ir::Op& op) {
     if (op.kind != ir::OpKind::dot || unit_of(op, config, target) != MatrixUnit::wgmma) return;
-    check_casts(op);
     check_majors(fn, op);
     check_dot(fn, op, config, blocks, *find_instruction(MatrixUnit::wgmma, op, target));
   });

@@ -110,6 +110,12 @@ std::optional<Type> infer_ring(const Op& op) {
   return Type::shared(type.dtype, type.shape);
 }
 
+std::optional<Type> infer_fetch(const Op& op) {
+  const Type& x = op.operand(0)->type;
+  expect(x.kind == Type::Kind::shared, op, "operand must be a shared tile");
+  return Type::value(x.dtype, x.shape);
+}
+
 }  // namespace
 
 std::optional<Type> infer_type(const Op& op) {
@@ -151,6 +157,8 @@ std::optional<Type> infer_type(const Op& op) {
     case OpKind::ring_acquire:
     case OpKind::ring_read:
       return infer_ring(op);
+    case OpKind::fetch:
+      return infer_fetch(op);
     default:
       return std::nullopt;
   }

@@ -74,6 +74,7 @@ constexpr OperandRule kOperandRules[] = {
     {"slice", is_slice, "a slice"},
     {"ring", is_ring, "a ring"},
     {"slot", is_shared, "a slot of a ring"},
+    {"shared", is_shared, "a shared tile"},
     {"index", is_index, "a slice or an i64 scalar"},
     {"begin", is_position, "an i64 scalar"},
     {"limit", is_position, "an i64 scalar"},

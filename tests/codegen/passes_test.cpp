@@ -145,7 +145,7 @@ TEST(Passes, Schedule) {
 TEST(Passes, PlaceCopiesLoadsAndStagesTheRest) {
   const Config config = blocks({4, 5, 4});
   const ir::Function fn = run_until(parse(product_text(10, true)), config, "place");
-  expect_pass("place", fn, ir::eliminate_dead_code(place(fn)));
+  expect_pass("place", fn, ir::eliminate_dead_code(place(fn, config, parse_target("sm_80"))));
 }
 
 TEST(Passes, Pipeline) {

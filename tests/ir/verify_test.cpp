@@ -171,6 +171,7 @@ TEST(Verify, RingProtocol) {
       "%s = ring_acquire %r\nstage %s, %t\nring_commit %r\n"
       "ring_wait %r {pending=0}\n%q = ring_read %r\nring_release %r\n";
   EXPECT_NO_THROW(rings(read + "%h = cast %q : shared<f16[8]>\n%p = permute %h {dims=[0]}"));
+  EXPECT_NO_THROW(rings(read + "%f = fetch %q : f32[8]\n%g = unary neg %f"));
   const auto refused = [](const std::string& body, std::string_view message) {
     expect_error(ErrorId::parse_ir, 0, message, [&] { rings(body); });
   };
@@ -182,6 +183,7 @@ TEST(Verify, RingProtocol) {
   refused("%q = ring_read %r\nring_release %r", "ring_read: no wait precedes");
   refused("ring_wait %r {pending=0}\n%q = ring_read %r", "ring_read: no release follows");
   refused("ring_release %r", "ring_release: no read precedes");
+  refused("%f = fetch %t", "operand must be a shared tile");
   refused("ring_wait %r {pending=-1}", "pending must not be negative");
   refused("ring_wait %r {pending=0}\n%q = ring_read %r\nstage %q, %t\nring_release %r",
           "stage: fills a slot that was not acquired");
