@@ -62,6 +62,11 @@ bool is_asynchronous(const Lowering& lowering, const Op& op) {
 void settle(Lowering& lowering) {
   if (lowering.in_flight.empty()) return;
   lowering.emit(call_stmt(call("tw::wgmma_wait<0>", {})));
+  std::unordered_set<std::string> done;
+  for (const Value* dot : lowering.in_flight) {
+    const std::string& array = lowering.arrays.at(dot);
+    if (done.insert(array).second) lowering.emit(call_stmt(call("tw::complete", {name(array)})));
+  }
   lowering.in_flight.clear();
 }
 

@@ -16,6 +16,20 @@ std::vector<Helper> ring_helpers() {
   }
   __device__ __forceinline__ int previous() const { return stage == 0 ? stages - 1 : stage - 1; }
 };)"},
+      {.name = "complete",
+       .doc = "products that were waited for have written these: nothing reads them earlier",
+       .text = R"(template <class T, int n, int m>
+__device__ __forceinline__ void complete(T (&acc)[n][m]) {
+#pragma unroll
+  for (int i = 0; i < n; ++i)
+#pragma unroll
+    for (int j = 0; j < m; ++j)
+      if constexpr (sizeof(T) == sizeof(float) && T(0.5f) != T(0))
+        asm volatile("" : "+f"(acc[i][j]) :: "memory");
+      else
+        asm volatile("" : "+r"(acc[i][j]) :: "memory");
+})",
+       .min_sm = 90},
       {.name = "store_at",
        .doc = "to the same place in another block of the cluster",
        .text =

@@ -19,6 +19,7 @@ struct HopperTwin {
 constexpr HopperTwin kTwins[] = {
     {"shared_address",
      "inline unsigned shared_address(const void* p) { return tw_emu_shared_offset(p); }"},
+    {"complete", "template <class T, int n, int m> inline void complete(T (&)[n][m]) {}"},
     {"barrier_init",
      "inline void barrier_init(Barrier* barrier, int arrivals) { tw_emu_mbarrier(0, barrier, "
      "arrivals); }"},
@@ -31,6 +32,12 @@ constexpr HopperTwin kTwins[] = {
     {"barrier_arrive_at",
      "inline void barrier_arrive_at(Barrier* barrier, unsigned block) { tw_emu_mbarrier(2, "
      "barrier, block); }"},
+    {"barrier_release_at",
+     "inline void barrier_release_at(Barrier* barrier, unsigned block) { tw_emu_mbarrier(2, "
+     "barrier, block); }"},
+    {"barrier_acquire",
+     "inline void barrier_acquire(Barrier* barrier, unsigned parity) { tw_emu_mbarrier(3, barrier, "
+     "parity); }"},
     {"barrier_wait",
      "inline void barrier_wait(Barrier* barrier, unsigned parity) { tw_emu_mbarrier(3, barrier, "
      "parity); }"},
