@@ -181,6 +181,14 @@ class PlanRun {
     return value;
   }
 
+  // Writes are not seen where accesses are not checked: all that may be written is.
+  void expect_writes(const codegen::KernelStep& step) {
+    for (const codegen::KernelParam& param : step.params) {
+      void* data = param.tensor && param.written ? memory_.pointer(param.source) : nullptr;
+      if (data != nullptr) memory_.region_at(reinterpret_cast<uintptr_t>(data))->dirty = true;
+    }
+  }
+
   // False when a mistake stopped the kernel.
   bool launch(const codegen::KernelStep& step) {
     internal_check(!step.cooperative, "the emulator has no cooperative grids");
@@ -195,6 +203,7 @@ class PlanRun {
     std::vector<void*> params;
     for (EmulatedTensorMap& value : values) params.push_back(&value);
     memory_.begin_kernel();
+    if (!module->checked()) expect_writes(step);
     Findings findings;
     EmulatorRun run{*module, memory_, findings, params.data()};
     run.threads = step.threads;
