@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 #include "tilewright/ir/builder.h"
 #include "tilewright/ir/error.h"
@@ -71,6 +72,18 @@ bool needs_wide_offsets(const ir::Function& fn, const ir::AccessView& access,
 
 }  // namespace
 
+std::pair<int, int> contiguous_dimension(const ir::AccessView& access, const TensorSpec& spec) {
+  std::pair<int, int> found = {-1, -1};
+  int axis = 0;
+  for (int d = 0; d < spec.rank(); ++d) {
+    if (!is_slice(access.indices[d])) continue;
+    const bool better = found.first < 0 || spec.sizes[found.first] <= 1;
+    if (spec.strides[d] == 1 && better) found = {d, axis};
+    ++axis;
+  }
+  return found;
+}
+
 AccessFacts analyze_access(const ir::Function& fn, const ir::Facts& facts, const ir::Op& op,
                            int max_bytes) {
   const ir::AccessView access(op);
@@ -79,16 +92,7 @@ AccessFacts analyze_access(const ir::Function& fn, const ir::Facts& facts, const
   const TensorSpec& spec = param->spec;
   AccessFacts result;
   result.wide = needs_wide_offsets(fn, access, spec);
-  int axis = 0;
-  for (int d = 0; d < spec.rank(); ++d) {
-    if (!is_slice(access.indices[d])) continue;
-    const bool better = result.contiguous_dim < 0 || spec.sizes[result.contiguous_dim] <= 1;
-    if (spec.strides[d] == 1 && better) {
-      result.contiguous_dim = d;
-      result.contiguous_axis = axis;
-    }
-    ++axis;
-  }
+  std::tie(result.contiguous_dim, result.contiguous_axis) = contiguous_dimension(access, spec);
   if (result.contiguous_dim < 0) return result;
   const int widest = std::min(max_bytes, 16) / size_of(spec.dtype);
   const int64_t extent = fn.extent(access.indices[result.contiguous_dim]->type.shape[0]);

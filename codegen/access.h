@@ -2,6 +2,9 @@
 // may be.
 #pragma once
 
+#include <utility>
+
+#include "tilewright/ir/builder.h"
 #include "tilewright/ir/facts.h"
 #include "tilewright/ir/node.h"
 
@@ -15,6 +18,10 @@ struct AccessFacts {
   int whole_vector = 1;      ///< the widest that is also entirely inside or outside the limits
   bool wide = false;         ///< offsets need 64 bits
 };
+
+/// The tensor dimension of stride 1 that is indexed by a slice, and the tile axis that became; -1
+/// and -1 when there is none. Dimensions of size 1 count only where there is no other.
+std::pair<int, int> contiguous_dimension(const ir::AccessView& access, const TensorSpec& spec);
 
 /// Examines `op` (load, store or copy). `max_bytes` bounds an access (config.vector); accesses are
 /// at most 16 bytes.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tilewright/codegen/bulk_copy.h"
 #include "tilewright/codegen/lowering.h"
 #include "tilewright/ir/error.h"
 
@@ -197,9 +198,12 @@ void lower_bulk_fill(Lowering& lowering, const Op& op) {
     const std::string position = lowering.names.unique(name_of(slice, "position"));
     lowering.emit(declare(position_type(lowering, view.limits[0], steps.block), position,
                           steps.begin + name(step) * integer(steps.block)));
-    lowering.scalars[slice] = name(position);
-    lowering.limits[slice] = steps.limit;
-    lowering.ids[slice] = name(step);
+    // The body's own slice is for the loops inside it.
+    for (const Value* each : {slice, view.slices[0]}) {
+      lowering.scalars[each] = name(position);
+      lowering.limits[each] = steps.limit;
+      lowering.ids[each] = name(step);
+    }
     const std::string slot = rings.state + ".stage";
     lowering.emit(call_stmt(call(
         "tw::barrier_wait",
@@ -213,6 +217,7 @@ void lower_bulk_fill(Lowering& lowering, const Op& op) {
         lower_op(lowering, *inner);
     }
     lowering.emit(next_slot(rings));
+    if (holds_bulk_loop(lowering.in, *view.body)) lower_producer_region(lowering, *view.body);
   });
   lowering.emit(loop(step, steps.from, steps.to, integer(1), false, std::move(body)));
 }

@@ -1,5 +1,7 @@
 #include "tilewright/codegen/specialize.h"
 
+#include <algorithm>
+
 #include "tilewright/codegen/axis_scope.h"
 #include "tilewright/ir/builder.h"
 #include "tilewright/ir/error.h"
@@ -28,14 +30,44 @@ bool always_inside(const ir::Facts& facts, const ir::Value* index, int64_t size)
                                                    : range.max < size;
 }
 
+/// The slice of the grid in whose direction blocks of a cluster are neighbours, if the last cluster
+/// may have blocks without a tile; null otherwise. They share the work of the others, at positions
+/// past the end.
+const ir::Value* overrun_slice(const ir::Function& fn, const ir::Facts& facts,
+                               const Config& config) {
+  if (config.cluster == 1) return nullptr;
+  for (const Op* op : fn.body().ops) {
+    if (op->kind != OpKind::tile_loop || op->integer(AttrKey::parallel) == 0) continue;
+    const ir::LoopView grid(*op);
+    const size_t first = config.order.empty() ? 0 : static_cast<size_t>(config.order[0]);
+    const ir::Range begin = facts.range(grid.begins.at(first));
+    const ir::Range limit = facts.range(grid.limits.at(first));
+    const int64_t block = fn.axes.at(op->integers(AttrKey::axes).at(first)).block;
+    const bool known = begin.min == begin.max && limit.min == limit.max;
+    const bool whole = known && ((limit.min - begin.min + block - 1) / block) % config.cluster == 0;
+    return whole ? nullptr : grid.slices.at(first);
+  }
+  return nullptr;
+}
+
+bool depends_on(const ir::Value* value, const ir::Value* slice) {
+  if (value == slice) return true;
+  return value->def != nullptr &&
+         std::any_of(value->def->operands.begin(), value->def->operands.end(),
+                     [&](const ir::Value* x) { return depends_on(x, slice); });
+}
+
 /// Index positions of a load or store that may lie before or past the loop's or the tensor's range.
-std::vector<int64_t> guard_of_access(const ir::Function& fn, const ir::Facts& facts, const Op& op) {
+/// Nothing is proven of those that depend on `overrun`.
+std::vector<int64_t> guard_of_access(const ir::Function& fn, const ir::Facts& facts, const Op& op,
+                                     const ir::Value* overrun) {
   const ir::AccessView access(op);
   const ir::Param* param = fn.param_of(access.tensor);
   internal_check(param != nullptr, "a memory operation on something that is no parameter");
   std::vector<int64_t> guard;
   for (size_t d = 0; d < access.indices.size(); ++d) {
-    if (!always_inside(facts, access.indices[d], param->spec.sizes[d]))
+    if (!always_inside(facts, access.indices[d], param->spec.sizes[d]) ||
+        (overrun != nullptr && depends_on(access.indices[d], overrun)))
       guard.push_back(static_cast<int64_t>(d));
   }
   return guard;
@@ -60,12 +92,13 @@ std::vector<int64_t> guard_of_reduce(const ir::Facts& facts, const Op& op) {
 ir::Function specialize(const ir::Function& fn, const Config& config) {
   const ir::Function bound = bind_blocks(fn, config);
   const ir::Facts facts(bound);
+  const ir::Value* overrun = overrun_slice(bound, facts, config);
   return ir::Rewriter::run(bound, [&](ir::Rewriter& rewriter, const Op& op) {
     std::vector<int64_t> guard;
     switch (op.kind) {
       case OpKind::load:
       case OpKind::store:
-        guard = guard_of_access(bound, facts, op);
+        guard = guard_of_access(bound, facts, op, overrun);
         break;
       case OpKind::reduce:
         guard = guard_of_reduce(facts, op);
