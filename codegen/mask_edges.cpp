@@ -3,6 +3,7 @@
 #include "tilewright/codegen/axis_scope.h"
 #include "tilewright/ir/builder.h"
 #include "tilewright/ir/error.h"
+#include "tilewright/ir/precision.h"
 
 namespace tilewright::codegen {
 namespace {
@@ -78,7 +79,8 @@ bool mask_dot(ir::Rewriter& rewriter, const Op& op) {
         operands[i] = masked(builder, operands[i], i == 0 ? 1 : 0, slice,
                              builder.constant(operands[i]->type.dtype, int64_t{0}));
   }
-  const Value* result = builder.dot(operands[0], operands[1], rewriter(op.operand(2)));
+  const Value* result =
+      builder.dot(operands[0], operands[1], rewriter(op.operand(2)), ir::precision_of(op));
   const_cast<Op*>(result->def)->set(AttrKey::guard, std::vector<int64_t>{});
   rewriter.replace(op.result(), result);
   return true;

@@ -57,11 +57,12 @@ inline TwPiece tw_gather(const void* a, const void* b) {
       }
   return piece;
 }
-template <class T, int k, class Acc, class Multiply>
+template <class A, class B, int k, class Acc, class Multiply>
 inline void tw_multiply(Acc* top, Acc* bottom, const void* a, const void* b, Multiply multiply) {
   const TwPiece piece = tw_gather(a, b);
   for (int column = 0; column < 2; ++column) {
-    T rows[2][k], values[k];
+    A rows[2][k];
+    B values[k];
     memcpy(rows, piece.a, sizeof rows);
     memcpy(values, piece.b[column], sizeof values);
     for (int i = 0; i < k; ++i) {
@@ -69,31 +70,57 @@ inline void tw_multiply(Acc* top, Acc* bottom, const void* a, const void* b, Mul
       bottom[column] = multiply(rows[1][i], values[i], bottom[column]);
     }
   }
-})"},
+}
+struct TwFloats {
+  template <class A, class B> float operator()(A x, B y, float acc) const {
+    return fmaf(to_float(x), to_float(y), acc);
+  }
+};)"},
     {"mma_m16n8k16_bf16",
      R"(inline void mma_m16n8k16_bf16(float* top, float* bottom, const void* a, const void* b) {
-  tw_multiply<bf16, 16>(top, bottom, a, b, [](bf16 x, bf16 y, float acc) {
-    return fmaf(to_float(x), to_float(y), acc);
-  });
+  tw_multiply<bf16, bf16, 16>(top, bottom, a, b, TwFloats());
 })"},
     {"mma_m16n8k16_f16",
      R"(inline void mma_m16n8k16_f16(float* top, float* bottom, const void* a, const void* b) {
-  tw_multiply<f16, 16>(top, bottom, a, b, [](f16 x, f16 y, float acc) {
-    return fmaf(to_float(x), to_float(y), acc);
-  });
+  tw_multiply<f16, f16, 16>(top, bottom, a, b, TwFloats());
 })"},
     {"mma_m16n8k8_tf32",
      R"(inline void mma_m16n8k8_tf32(float* top, float* bottom, const void* a, const void* b) {
-  tw_multiply<float, 8>(top, bottom, a, b, [](float x, float y, float acc) {
+  tw_multiply<float, float, 8>(top, bottom, a, b, [](float x, float y, float acc) {
     // The instruction does not look at the bits that TF32 has not.
     const float u = __uint_as_float(__float_as_uint(x) & 0xffffe000);
     const float v = __uint_as_float(__float_as_uint(y) & 0xffffe000);
     return fmaf(u, v, acc);
   });
 })"},
+    {"mma_m16n8k32_e4m3",
+     R"(inline void mma_m16n8k32_e4m3(float* top, float* bottom, const void* a, const void* b) {
+  tw_multiply<f8e4m3, f8e4m3, 32>(top, bottom, a, b, TwFloats());
+})"},
+    {"mma_m16n8k32_e5m2",
+     R"(inline void mma_m16n8k32_e5m2(float* top, float* bottom, const void* a, const void* b) {
+  tw_multiply<f8e5m2, f8e5m2, 32>(top, bottom, a, b, TwFloats());
+})"},
+    {"mma_m16n8k32_e4m3_e5m2",
+     R"(inline void mma_m16n8k32_e4m3_e5m2(float* top, float* bottom, const void* a, const void* b) {
+  tw_multiply<f8e4m3, f8e5m2, 32>(top, bottom, a, b, TwFloats());
+})"},
+    {"mma_m16n8k32_e5m2_e4m3",
+     R"(inline void mma_m16n8k32_e5m2_e4m3(float* top, float* bottom, const void* a, const void* b) {
+  tw_multiply<f8e5m2, f8e4m3, 32>(top, bottom, a, b, TwFloats());
+})"},
+    {"to_tf32", R"(inline float to_tf32(float x) {
+  const unsigned bits = __float_as_uint(x);
+  if ((bits & 0x7f800000) == 0x7f800000) return x;
+  return __uint_as_float((bits + 0x1000) & 0xffffe000);
+})"},
+    {"tf32_rest", R"(inline float tf32_rest(float x) {
+  const float high = to_tf32(x);
+  return __float_as_uint(high) << 1 == 0xff000000 ? 0 : to_tf32(x - high);
+})"},
     {"mma_m16n8k32_s8",
      R"(inline void mma_m16n8k32_s8(int* top, int* bottom, const void* a, const void* b) {
-  tw_multiply<signed char, 32>(top, bottom, a, b, [](int x, int y, int acc) {
+  tw_multiply<signed char, signed char, 32>(top, bottom, a, b, [](int x, int y, int acc) {
     return (int)((unsigned)acc + (unsigned)(x * y));
   });
 })"},

@@ -215,6 +215,13 @@ CValue odd_of(const CValue& x) {
   return CValue::floating(to_odd(is_floating(x.type) ? __float128(x.f) : __float128(x.i)));
 }
 
+/// To 11 significant bits, ties away from zero.
+float tf32_of(double x) {
+  const uint32_t bits = std::bit_cast<uint32_t>(static_cast<float>(x));
+  if (!std::isfinite(x)) return static_cast<float>(x);
+  return std::bit_cast<float>((bits + 0x1000) & 0xffffe000);
+}
+
 const std::map<std::string, ValueFunction>& plain_functions() {
   static const std::map<std::string, ValueFunction> table = {
       {"min", [](const Values& x) { return extremum(false, x); }},
@@ -233,6 +240,12 @@ const std::map<std::string, ValueFunction>& plain_functions() {
          return CValue::floating(to_odd(__float128(x[0].f) * x[1].f + x[2].f));
        }},
       {"tw::to_float", [](const Values& x) { return CValue::floating(x[0].f); }},
+      {"tw::to_tf32", [](const Values& x) { return CValue::floating(tf32_of(x[0].f)); }},
+      {"tw::tf32_rest",
+       [](const Values& x) {
+         const float high = tf32_of(x[0].f);
+         return CValue::floating(std::isinf(high) ? 0 : tf32_of(x[0].f - high));
+       }},
       {"tw::to_f8e4m3", [](const Values& x) { return narrow_of(CType::f8e4m3, x[0]); }},
       {"tw::to_f8e5m2", [](const Values& x) { return narrow_of(CType::f8e5m2, x[0]); }},
       {"tw::to_f16", [](const Values& x) { return narrow_of(CType::f16, x[0]); }},

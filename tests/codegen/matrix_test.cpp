@@ -38,7 +38,7 @@ const NamedConfig kConfigs[] = {{{32, 32, 32}, 4, 3},
 class EveryMatrixKernel : public ::testing::TestWithParam<size_t> {};
 
 TEST_P(EveryMatrixKernel, KernelIrComputesTheSame) {
-  const Target target = parse_target("sm_80");
+  const Target target = parse_target("sm_89");
   for (const KernelCase& kernel : matrix_kernels()) {
     const Config config = mma_config(kernel, kConfigs[GetParam()]);
     SCOPED_TRACE(kernel.name + " " + to_json(config));
@@ -67,7 +67,7 @@ TEST_P(MatrixTraffic, HasNoBankConflictsAndIsWideAndCoalesced) {
   const KernelCase kernel = product_of(how, bf16, 2 * block[0], 2 * block[1], 2 * block[2]);
   CaseMemory memory(kernel, true);
   const codegen::Lowered lowered =
-      codegen::lower_to_kernel_ir(kernel.fn, mma_config(kernel, named), parse_target("sm_80"));
+      codegen::lower_to_kernel_ir(kernel.fn, mma_config(kernel, named), parse_target("sm_89"));
   const WarpTraffic traffic = warp_traffic(lowered.kernel, memory.args());
   ASSERT_EQ(traffic.problem, "");
   EXPECT_GT(traffic.shared_accesses, 0);
@@ -105,7 +105,7 @@ int calls_of(const std::string& helper, const std::vector<codegen::Stmt>& body) 
 TEST(MatrixLoads, AreWholeWhereTheTileIsStoredAsItIsMultiplied) {
   const auto loads = [](const KernelCase& kernel, std::vector<int64_t> blocks) {
     const codegen::Lowered lowered = codegen::lower_to_kernel_ir(
-        kernel.fn, mma_config(kernel, {std::move(blocks), 4, 2}), parse_target("sm_80"));
+        kernel.fn, mma_config(kernel, {std::move(blocks), 4, 2}), parse_target("sm_89"));
     EXPECT_EQ(calls_of("tw::mma_", lowered.kernel.body), 1);
     return std::pair(calls_of("tw::matrix_load<", lowered.kernel.body),
                      calls_of("tw::matrix_load_transposed<", lowered.kernel.body));

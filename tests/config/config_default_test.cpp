@@ -73,15 +73,15 @@ TEST(DefaultConfig, ProductsOfHalvesTakeMma) {
   EXPECT_EQ(large.block, Block({128, 256, 64}));
   EXPECT_EQ(large.warps, 8);
   EXPECT_EQ(large.stages, 4);
-  // Two blocks of four warps on a multiprocessor.
+  // Two blocks of four warps on a multiprocessor; eight warps where shared memory is small.
   const Config medium = made(product_text(2048, 2048, 2048, "bf16"));
   EXPECT_EQ(medium.block, Block({128, 128, 32}));
   EXPECT_EQ(medium.warps, 4);
   EXPECT_EQ(medium.stages, 4);
   const Config little_memory = made(product_text(4096, 4096, 4096, "f16"), "sm_86");
   EXPECT_EQ(little_memory.block, Block({128, 128, 32}));
-  EXPECT_EQ(little_memory.warps, 4);
-  EXPECT_EQ(little_memory.stages, 3);
+  EXPECT_EQ(little_memory.warps, 8);
+  EXPECT_EQ(little_memory.stages, 4);
   EXPECT_EQ(made(product_text(512, 512, 512, "bf16")).block, Block({32, 32, 64}));
   // The depth is a multiple of the instruction's.
   EXPECT_EQ(made(product_text(9, 9, 9, "f16")).block, Block({16, 16, 16}));

@@ -59,6 +59,26 @@ EmulateMemory::EmulateMemory(const KernelCase& kernel) : kernel_(kernel) {
   }
 }
 
+void EmulateMemory::spoil_gaps() {
+  for (size_t i = 0; i < tensors_.size(); ++i) {
+    const ir::Param& param = kernel_.fn.params[i];
+    if (!param.is_tensor() || param.allocated) continue;
+    std::vector<bool> used(static_cast<size_t>(param.spec.span()), false);
+    const auto mark = [&](auto&& self, size_t dim, int64_t at) -> void {
+      if (dim == param.spec.sizes.size()) {
+        used[static_cast<size_t>(at)] = true;
+        return;
+      }
+      for (int64_t p = 0; p < param.spec.sizes[dim]; ++p)
+        self(self, dim + 1, at + p * param.spec.strides[dim]);
+    };
+    mark(mark, 0, 0);
+    const int bytes = size_of(param.spec.dtype);
+    for (size_t e = 0; e < used.size(); ++e)
+      if (!used[e]) std::memset(&tensors_[i][e * static_cast<size_t>(bytes)], 0xff, bytes);
+  }
+}
+
 InterpreterArgs EmulateMemory::interpreter_args() {
   InterpreterArgs args;
   size_t scalar = 0;
@@ -97,7 +117,8 @@ std::vector<runtime::EmulatorArgument> EmulateMemory::emulator_args() {
   return args;
 }
 
-std::string EmulateMemory::difference(const EmulateMemory& other, double tolerance) const {
+std::string EmulateMemory::difference(const EmulateMemory& other, double tolerance,
+                                      double absolute) const {
   for (size_t i = 0; i < tensors_.size(); ++i) {
     if (tensors_[i] == other.tensors_[i]) continue;
     const ir::Param& param = kernel_.fn.params[i];
@@ -106,7 +127,7 @@ std::string EmulateMemory::difference(const EmulateMemory& other, double toleran
       const double y = value_at(other.tensors_[i], param.spec.dtype, at);
       const bool same = (x == y && std::signbit(x) == std::signbit(y)) ||
                         (std::isnan(x) && std::isnan(y)) ||
-                        std::abs(x - y) <= tolerance * std::abs(y);
+                        std::abs(x - y) <= tolerance * std::abs(y) + absolute;
       if (!same) return fmt::format("{}[{}] is {}, expected {}", param.name, at, x, y);
     }
   }
@@ -130,12 +151,13 @@ double emulate_tolerance(const KernelCase& kernel) {
 }
 
 EmulateResult emulate_case(const KernelCase& kernel, const codegen::Plan& plan,
-                           const Config& config) {
+                           const Config& config, std::optional<double> tolerance, double absolute) {
   EmulateMemory found(kernel), expected(kernel);
   interpret(kernel.fn, expected.interpreter_args(), {.block = config.block});
   EmulateResult result;
   result.emulation = runtime::emulate(plan, found.emulator_args());
-  result.difference = found.difference(expected, emulate_tolerance(kernel));
+  result.difference =
+      found.difference(expected, tolerance.value_or(emulate_tolerance(kernel)), absolute);
   return result;
 }
 

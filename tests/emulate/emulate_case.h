@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -19,10 +20,13 @@ class EmulateMemory {
  public:
   explicit EmulateMemory(const KernelCase& kernel);
 
+  /// Puts NaN where memory of inputs between rows belongs to no element.
+  void spoil_gaps();
+
   InterpreterArgs interpreter_args();
   std::vector<runtime::EmulatorArgument> emulator_args();
   /// What differs from `other`, or nothing; `tolerance` is relative, 0 for equal bits.
-  std::string difference(const EmulateMemory& other, double tolerance) const;
+  std::string difference(const EmulateMemory& other, double tolerance, double absolute = 0) const;
 
  private:
   const KernelCase& kernel_;
@@ -45,9 +49,10 @@ Config emulate_config(const KernelCase& kernel, const std::vector<int64_t>& bloc
 /// it sums what is not whole.
 double emulate_tolerance(const KernelCase& kernel);
 
-/// Runs a plan of the kernel and compares.
+/// Runs a plan of the kernel and compares, with that relative tolerance or emulate_tolerance's, or
+/// this much.
 EmulateResult emulate_case(const KernelCase& kernel, const codegen::Plan& plan,
-                           const Config& config);
+                           const Config& config, std::optional<double> tolerance = {}, double absolute = 0);
 
 std::string describe(const KernelCase& kernel, const codegen::Plan& plan);
 

@@ -59,19 +59,20 @@ transposed_copy_82803238(const float* __restrict__ arg0, float* __restrict__ y) 
   float tile_2[4][2];
   __syncthreads();  // arg0_tile_exchange is complete
 #pragma unroll
-  for (int i = 0; i < 4; ++i)
+  for (int j = 0; j < 2; ++j) {
+    float run[4];
+    tw::load<4>(run,
+        &shared.arg0_tile_exchange[thread_row +
+        16 * j][((thread_col / 4) ^ ((4 * j + thread_row / 4) % 8)) * 4]);
 #pragma unroll
-    for (int j = 0; j < 2; ++j) {
-      tile_2[i][j] = shared.arg0_tile_exchange[thread_row +
-          16 * j][(((thread_col + i) / 4) ^ ((4 * j + thread_row / 4) % 8)) * 4 +
-          (thread_col + i) % 4];
-    }
+    for (int p = 0; p < 4; ++p) tile_2[p][j] = run[p];
+  }
 #pragma unroll
   for (int i = 0; i < 2; ++i)
     if (cols + thread_row + 16 * i < 1000 && rows + thread_col < 1000) {
-      float run[4];
+      float run_2[4];
 #pragma unroll
-      for (int p = 0; p < 4; ++p) run[p] = tile_2[p][i];
-      tw::store<4>(&y[(cols + thread_row + 16 * i) * 1000 + rows + thread_col], run);
+      for (int p = 0; p < 4; ++p) run_2[p] = tile_2[p][i];
+      tw::store<4>(&y[(cols + thread_row + 16 * i) * 1000 + rows + thread_col], run_2);
     }
 }
