@@ -48,16 +48,6 @@ ExprRef gather_run(Lowering& lowering, const Value* value, const RegIndex& index
   return address(element(run, {integer(0)}));
 }
 
-/// Loads a run of elements through a small array, for register arrays whose run is strided.
-void scatter_run(Lowering& lowering, const std::string& run, const std::string& tile,
-                 const Layout& layout, const RegIndex& index, int axis, int vector) {
-  const std::string& p = lowering.vector_loop[0];
-  RegIndex at = index;
-  at[axis] = at[axis] + name(p);
-  std::vector<Stmt> body = {assign(register_element(tile, layout, at), element(run, {name(p)}))};
-  lowering.emit(loop(p, integer(0), integer(vector), integer(1), true, std::move(body)));
-}
-
 void wide_load(Lowering& lowering, const Op& op, const std::string& tile, const AccessFacts& facts,
                const Layout& layout, const RegIndex& index, const std::vector<ExprRef>& at,
                const ExprRef& guard, int vector) {
@@ -141,6 +131,15 @@ ExprRef run_pointer(Lowering& lowering, const Value* value, const RegIndex& inde
       lowering.arrays.contains(value) && run_is_contiguous(lowering.layout(value), axis);
   return direct ? address(element_value(lowering, value, index))
                 : gather_run(lowering, value, index, axis, vector);
+}
+
+void scatter_run(Lowering& lowering, const std::string& run, const std::string& tile,
+                 const Layout& layout, const RegIndex& index, int axis, int vector) {
+  const std::string& p = lowering.vector_loop[0];
+  RegIndex at = index;
+  at[axis] = at[axis] + name(p);
+  std::vector<Stmt> body = {assign(register_element(tile, layout, at), element(run, {name(p)}))};
+  lowering.emit(loop(p, integer(0), integer(vector), integer(1), true, std::move(body)));
 }
 
 bool run_is_contiguous(const Layout& layout, int axis) {

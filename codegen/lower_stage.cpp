@@ -101,7 +101,6 @@ void read_shared(Lowering& lowering, const Value* to, const SharedLayout& shared
   const bool direct = run_is_contiguous(layout, fast);
   const int axis = vector > 1 ? fast : -1;
   const auto extents = lowering.extents(to);
-  const std::string& p = lowering.vector_loop[0];
   for_registers(lowering, layout, axis, vector, [&](const RegIndex& index) {
     const auto at = coordinates(lowering, layout, to->type.shape, index, axis, vector);
     const ExprRef guard = overhang_guard(layout, extents, at);
@@ -120,12 +119,9 @@ void read_shared(Lowering& lowering, const Value* to, const SharedLayout& shared
     }
     const std::string run = lowering.names.unique("run");
     lowering.emit(array(cuda_type(to->type.dtype), run, {vector}, guard != nullptr));
-    Stmt stmt = call_stmt(call(load, {name(run), address(from)}));
+    Stmt stmt = call_stmt(call(load, {address(element(run, {integer(0)})), address(from)}));
     lowering.emit(guard ? branch(guard, {stmt}) : stmt);
-    RegIndex each = index;
-    each[fast] = each[fast] + name(p);
-    lowering.emit(loop(p, integer(0), integer(vector), integer(1), true,
-                       {assign(register_element(tile, layout, each), element(run, {name(p)}))}));
+    scatter_run(lowering, run, tile, layout, index, fast, vector);
   });
 }
 
@@ -408,6 +404,8 @@ void lower_convert(Lowering& lowering, const Op& op) {
 void lower_fetch(Lowering& lowering, const Op& op) {
   const Value* ring = view_of(op.operand(0)).ring;
   const RingBuffer& buffer = lowering.rings.at(ring);
+  if (op.result()->name.empty())
+    const_cast<Value*>(op.result())->name = name_of(ring, "staged") + "_tile";
   lowering.at_source(op);
   read_shared(lowering, op.result(), lowering.in.shared.at(ring), buffer.name, buffer.read_stage);
 }

@@ -43,8 +43,8 @@ struct BulkRings {
   int stages = 1;
   int64_t bytes = 0;               ///< of all rings' slots of one stage
   bool shared_by_cluster = false;  ///< some copies go to every block of the cluster
-  bool fetched = false;  ///< threads read some slots themselves
-  bool defer = false;    ///< a slot is released when the products of the next step are issued
+  bool fetched = false;            ///< threads read some slots themselves
+  bool defer = false;  ///< a slot is released when the products of the next step are issued
 };
 
 /// A copy that travels through registers: loaded in one place, stored in another.
@@ -198,6 +198,9 @@ ExprRef tensor_element(Lowering& lowering, const ir::Op& access, const AccessFac
 /// tile's array where they are neighbours there, else to a small array that is filled for it.
 ExprRef run_pointer(Lowering& lowering, const ir::Value* value, const RegIndex& index, int axis,
                     int vector);
+/// The other way: a run in a small array to registers that are not neighbours in the tile's array.
+void scatter_run(Lowering& lowering, const std::string& run, const std::string& tile,
+                 const Layout& layout, const RegIndex& index, int axis, int vector);
 /// Whether the registers of a run along `axis` are neighbours in the register array.
 bool run_is_contiguous(const Layout& layout, int axis);
 void lower_load(Lowering& lowering, const ir::Op& op);

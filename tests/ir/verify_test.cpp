@@ -183,7 +183,7 @@ TEST(Verify, RingProtocol) {
   refused("%q = ring_read %r\nring_release %r", "ring_read: no wait precedes");
   refused("ring_wait %r {pending=0}\n%q = ring_read %r", "ring_read: no release follows");
   refused("ring_release %r", "ring_release: no read precedes");
-  refused("%f = fetch %t", "operand must be a shared tile");
+  refused("%f = fetch %t", "operand shared must be a shared tile");
   refused("ring_wait %r {pending=-1}", "pending must not be negative");
   refused("ring_wait %r {pending=0}\n%q = ring_read %r\nstage %q, %t\nring_release %r",
           "stage: fills a slot that was not acquired");
