@@ -75,6 +75,12 @@ void check_supported(const Config& config, const Target& target) {
   if (config.copy == CopyKind::cp_async && !target.has_cp_async())
     refuse("copy", "cp_async", target.name() + " cannot copy asynchronously (sm_80 and newer can)",
            "sync");
+  constexpr int most_warps = Target::max_threads / 32, copying_warps = 4;
+  if (config.copy == CopyKind::tma && config.warps > most_warps - copying_warps)
+    refuse("warps", std::to_string(config.warps),
+           fmt::format("a block has at most {} warps, and {} of them start tma copies", most_warps,
+                       copying_warps),
+           std::to_string(most_warps - copying_warps));
   if (config.cluster > 1 && target.sm < 90)
     refuse("cluster", std::to_string(config.cluster),
            target.name() + " has no clusters of blocks (sm_90 and newer have)", "1");

@@ -130,6 +130,8 @@ struct SharedBuffer {
   int64_t offset = -1;           ///< bytes from the start; set by plan_shared
   std::string type = {};         ///< of an element, where that is no dtype: "tw::Barrier"
   int type_bytes = 0;            ///< its size
+  bool ring = false;             ///< used while loops run only
+  bool after_rings = false;      ///< used after all of those only, so that it may take their bytes
   int element_bytes() const;
   int64_t bytes() const;
 };

@@ -74,7 +74,8 @@ void settle_before(Lowering& lowering, const Op& op) {
   if (lowering.in_flight.empty() || is_ordering(op.kind)) return;
   const bool reads = std::any_of(op.operands.begin(), op.operands.end(), [&](const Value* x) {
     // Products into the same registers follow one another.
-    const bool accumulates = is_asynchronous(lowering, op) && x == op.operand(2);
+    const bool accumulates =
+        is_asynchronous(lowering, op) && x == op.operand(2) && lowering.homes.contains(op.result());
     return !accumulates && is_in_flight(lowering, x);
   });
   if (reads || !op.regions.empty()) settle(lowering);

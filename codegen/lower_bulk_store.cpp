@@ -1,4 +1,7 @@
 // Stores that go through shared memory, from where bulk copies write them.
+#include <algorithm>
+#include <functional>
+
 #include "tilewright/codegen/function_exprs.h"
 #include "tilewright/codegen/lowering.h"
 #include "tilewright/codegen/matrix_layouts.h"
@@ -13,7 +16,6 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-constexpr int kSlots = 2;         // panels of a warpgroup: one is written while one is read
 constexpr int kFirstBarrier = 2;  // of the warpgroups; 0 is the block's, 1 the consumers'
 constexpr int kThreads = 128;     // of a warpgroup
 constexpr int64_t kRows = 64;
@@ -29,6 +31,7 @@ struct PanelStore {
   int64_t columns;      // of a warpgroup
   int pieces = 1;       // of 64 rows, of a warpgroup
   int panels = 1;       // of a warpgroup's columns
+  int slots = 2;        // panels of a warpgroup in shared memory
   bool by_rows = true;  // all warpgroups lie along the rows
   int rows_groups = 1;
 };
@@ -153,16 +156,107 @@ PanelStore inspect(Lowering& lowering, const Op& op, const BulkStore& bulk) {
   return store;
 }
 
+/// As many slots as there are panels if shared memory has room for them, so that the next tile's
+/// products begin while the hardware still reads; at least two, one being written while one is
+/// read.
+int choose_slots(const Lowering& lowering, const PanelStore& store) {
+  int64_t taken = 2 * swizzle_alignment(store.bulk.panel, size_of(store.value->type.dtype));
+  for (const SharedBuffer& buffer : lowering.kernel.buffers) taken += buffer.bytes();
+  const auto stores = static_cast<int64_t>(lowering.in.bulk_stores.size());
+  const int64_t bytes = int64_t{lowering.config.warps / 4} * kRows * store.bulk.panel.panel *
+                        size_of(store.value->type.dtype);
+  const int panels = store.panels * store.pieces;
+  int slots = panels;
+  while (slots > 2 &&
+         (panels % slots != 0 || taken + bytes * slots * stores > lowering.target.shared_bytes))
+    --slots;
+  return std::min(slots, std::max(panels, 1));
+}
+
 void declare_buffer(Lowering& lowering, PanelStore& store) {
+  store.slots = choose_slots(lowering, store);
   SharedBuffer buffer;
   const ir::AccessView access(store.op);
   buffer.name = lowering.names.unique(tensor_name(lowering, access.tensor) + "_out");
   buffer.dtype = store.value->type.dtype;
   buffer.alignment = swizzle_alignment(store.bulk.panel, size_of(buffer.dtype));
-  buffer.extents = {lowering.config.warps / 4, kSlots, kRows, store.bulk.panel.panel};
+  buffer.extents = {lowering.config.warps / 4, store.slots, kRows, store.bulk.panel.panel};
   buffer.comment = "[warpgroup][slot][row][col], swizzled";
   lowering.kernel.buffers.push_back(buffer);
   store.buffer = buffer.name;
+}
+
+/// Runs `body` for each panel of a warpgroup's part of the tile.
+void for_panels(Lowering& lowering, const PanelStore& store,
+                const std::function<void(const ExprRef& index)>& body) {
+  const std::string& chunk = lowering.register_loops[2];
+  const int count = store.panels * store.pieces;
+  if (count == 1) return body(integer(0));
+  std::vector<Stmt> inner = lowering.collect([&] { body(name(chunk)); });
+  lowering.emit(loop(chunk, integer(0), integer(count), integer(1), true, std::move(inner)));
+}
+
+ExprRef piece_of(const PanelStore& store, const ExprRef& index) {
+  return store.pieces == 1 ? integer(0) : index / integer(store.panels);
+}
+
+ExprRef panel_of(const PanelStore& store, const ExprRef& index) {
+  return store.pieces == 1 ? index : index % integer(store.panels);
+}
+
+void write_panel(Lowering& lowering, const PanelStore& store, const ExprRef& index) {
+  const ExprRef first_row = piece_of(store, index) * integer(2);
+  const ExprRef first_column = panel_of(store, index) * integer(store.bulk.panel.panel / 4);
+  const ExprRef slot = index % integer(store.slots);
+  if (size_of(store.value->type.dtype) == 2 && store.bulk.panel.panel % 16 == 0)
+    write_matrices(lowering, store, first_row, first_column, slot);
+  else
+    write_pairs(lowering, store, first_row, first_column, slot);
+}
+
+Stmt start_store(Lowering& lowering, const PanelStore& store, const std::string& map,
+                 const ExprRef& index) {
+  std::vector<ExprRef> args = {name(map),
+                               shared(store.buffer, slot_of(store, index % integer(store.slots)))};
+  for (ExprRef& at :
+       coordinates_of(lowering, store, piece_of(store, index), panel_of(store, index)))
+    args.push_back(std::move(at));
+  return call_stmt(call("tw::tma_store", std::move(args)));
+}
+
+void wait_for_slots(Lowering& lowering, const PanelStore& store, int pending,
+                    const std::string& why) {
+  lowering.emit(branch(first_of_warpgroup(),
+                       {call_stmt(call(fmt::format("tw::tma_store_wait_read<{}>", pending), {}))}));
+  lowering.emit(warpgroup_barrier(store, why));
+}
+
+/// Every panel has a slot: all are written, then all copies are started.
+void store_at_once(Lowering& lowering, const PanelStore& store, const std::string& map) {
+  wait_for_slots(lowering, store, 0, "the tile before has been read");
+  for_panels(lowering, store, [&](const ExprRef& i) { write_panel(lowering, store, i); });
+  lowering.emit(call_stmt(call("tw::fence_async_shared", {})));
+  lowering.emit(warpgroup_barrier(store, "the panels are complete"));
+  std::vector<Stmt> start = lowering.collect([&] {
+    for_panels(lowering, store,
+               [&](const ExprRef& i) { lowering.emit(start_store(lowering, store, map, i)); });
+    lowering.emit(call_stmt(call("tw::tma_store_commit", {})));
+  });
+  lowering.emit(branch(first_of_warpgroup(), std::move(start)));
+}
+
+/// One panel is written while others are read.
+void store_in_turns(Lowering& lowering, const PanelStore& store, const std::string& map) {
+  // When the slots do not divide the panels, the next tile begins with one that is still read.
+  const int pending = store.panels * store.pieces % store.slots == 0 ? store.slots - 1 : 0;
+  for_panels(lowering, store, [&](const ExprRef& i) {
+    wait_for_slots(lowering, store, pending, "the slot's last panel has been read");
+    write_panel(lowering, store, i);
+    lowering.emit(call_stmt(call("tw::fence_async_shared", {})));
+    lowering.emit(warpgroup_barrier(store, "the panel is complete"));
+    lowering.emit(branch(first_of_warpgroup(), {start_store(lowering, store, map, i),
+                                                call_stmt(call("tw::tma_store_commit", {}))}));
+  });
 }
 
 }  // namespace
@@ -178,34 +272,10 @@ void lower_bulk_store(Lowering& lowering, const Op& op, const BulkStore& bulk) {
   lowering.has_bulk_stores = true;
   // Warpgroups order what they do with their own panels themselves.
   lowering.emit(order("acquire", {store.buffer}));
-  const std::string& chunk = lowering.register_loops[2];
-  // With an odd number of panels the next tile begins with the slot that was filled last.
-  const int pending = store.panels * store.pieces % kSlots == 0 ? kSlots - 1 : 0;
-  std::vector<Stmt> body = lowering.collect([&] {
-    const ExprRef index = store.panels * store.pieces == 1 ? integer(0) : name(chunk);
-    const ExprRef piece = store.pieces == 1 ? integer(0) : index / integer(store.panels);
-    const ExprRef panel = store.pieces == 1 ? index : index % integer(store.panels);
-    const ExprRef slot = index % integer(kSlots);
-    const ExprRef first_row = piece * integer(2);
-    const ExprRef first_column = panel * integer(bulk.panel.panel / 4);
-    lowering.emit(
-        branch(first_of_warpgroup(),
-               {call_stmt(call(fmt::format("tw::tma_store_wait_read<{}>", pending), {}))}));
-    lowering.emit(warpgroup_barrier(store, "the slot's last panel has been read"));
-    if (size_of(dtype) == 2 && bulk.panel.panel % 16 == 0)
-      write_matrices(lowering, store, first_row, first_column, slot);
-    else
-      write_pairs(lowering, store, first_row, first_column, slot);
-    lowering.emit(call_stmt(call("tw::fence_async_shared", {})));
-    lowering.emit(warpgroup_barrier(store, "the panel is complete"));
-    std::vector<ExprRef> args = {name(map), shared(store.buffer, slot_of(store, slot))};
-    for (ExprRef& coordinate : coordinates_of(lowering, store, piece, panel))
-      args.push_back(std::move(coordinate));
-    lowering.emit(branch(first_of_warpgroup(), {call_stmt(call("tw::tma_store", std::move(args))),
-                                                call_stmt(call("tw::tma_store_commit", {}))}));
-  });
-  lowering.emit(loop(chunk, integer(0), integer(store.panels * store.pieces), integer(1), true,
-                     std::move(body)));
+  if (store.slots == store.panels * store.pieces)
+    store_at_once(lowering, store, map);
+  else
+    store_in_turns(lowering, store, map);
 }
 
 void finish_bulk_stores(Lowering& lowering) {

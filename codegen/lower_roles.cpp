@@ -66,6 +66,8 @@ void declare_bulk_rings(Lowering& lowering, const Op& loop) {
     const Value* ring = copy->operand(0)->def->operand(0);
     RingBuffer& buffer = lowering.rings.at(ring);
     buffer.bulk_loop = &loop;
+    for (SharedBuffer& shared : lowering.kernel.buffers)
+      if (shared.name == buffer.name) shared.ring = true;
     rings.fetched |= is_fetched(lowering, ring);
     rings.stages = ring->type.stages;
     rings.bytes += lowering.in.bulk.at(copy).bytes;

@@ -65,6 +65,21 @@ ExprRef part_element(const std::string& buffer, const ExprRef& slot, const ExprR
 
 }  // namespace
 
+namespace {
+
+std::string declare_barrier(Lowering& lowering, const char* hint, const std::string& comment) {
+  SharedBuffer barrier;
+  barrier.name = lowering.names.unique(hint);
+  barrier.type = "tw::Barrier";
+  barrier.type_bytes = barrier.alignment = 8;
+  barrier.extents = {1};
+  barrier.comment = comment;
+  lowering.kernel.buffers.push_back(barrier);
+  return barrier.name;
+}
+
+}  // namespace
+
 void plan_split(Lowering& lowering, const Op& loop) {
   LoopSplit split;
   split.loop = &loop;
@@ -87,16 +102,12 @@ void plan_split(Lowering& lowering, const Op& loop) {
   parts.dtype = view.carried.front()->type.dtype;
   parts.extents = {split.blocks - 1, registers / owners, lowering.threads()};
   parts.comment = "[block][register][thread], from the cluster's other blocks";
+  parts.after_rings = split.axis >= 0;
   lowering.kernel.buffers.push_back(parts);
   split.parts = parts.name;
-  SharedBuffer ready;
-  ready.name = lowering.names.unique("parts_ready");
-  ready.type = "tw::Barrier";
-  ready.type_bytes = ready.alignment = 8;
-  ready.extents = {1};
-  ready.comment = "all parts have come";
-  lowering.kernel.buffers.push_back(ready);
-  split.ready = ready.name;
+  if (parts.after_rings)
+    split.drained = declare_barrier(lowering, "drained", "every block is done with its rings");
+  split.ready = declare_barrier(lowering, "parts_ready", "all parts have come");
   lowering.split = std::move(split);
 }
 
@@ -141,6 +152,16 @@ void lower_split_sum(Lowering& lowering, const std::vector<const Value*>& sums) 
                             ? "the blocks of the cluster send their parts of the sum to the first"
                             : "the blocks of the cluster send each other their parts of the sum"));
   lowering.emit(order("acquire", {split.parts}));
+  if (!split.drained.empty()) {
+    const ExprRef drained = address(shared(split.drained, {integer(0)}));
+    const ExprRef lane = name("threadIdx.x") % integer(32);
+    lowering.emit(call_stmt(call("__syncwarp", {})));
+    lowering.emit(branch(lane < integer(split.blocks),
+                         {call_stmt(call("tw::barrier_release_at", {drained, lane}))}));
+    Stmt wait = call_stmt(call("tw::barrier_acquire", {drained, integer(0)}));
+    wait.comment = "the parts take the memory of the rings";
+    lowering.emit(std::move(wait));
+  }
   each_owner([&](const ExprRef& to) {
     std::vector<Stmt> send = lowering.collect([&] {
       // Parts arrive in the order of the blocks that they come from.

@@ -98,24 +98,49 @@ bool reads_elsewhere(const Lowering& lowering, const Value* value, const Value* 
   });
 }
 
+/// Whether an operand that a dot multiplies is computed from `tile` where the dot reads it.
+bool multiplies_view_of(const Lowering& lowering, const Op& dot, const Value* tile) {
+  return is_view_of(lowering, dot.operand(0), {tile}) ||
+         is_view_of(lowering, dot.operand(1), {tile});
+}
+
+/// Whether `dot` can sum straight into the registers of `acc`, the sum before it: nothing else
+/// reads that later.
+bool takes_over(const Lowering& lowering, const Op& dot, const Value* acc) {
+  return dot.operand(2) == acc && !multiplies_view_of(lowering, dot, acc) &&
+         last_read(lowering, *dot.parent, acc, &dot) < lowering.position.at(&dot);
+}
+
+void share_accumulator(Lowering& lowering, const Op& dot) {
+  const Value* acc = dot.operand(2);
+  const bool sums_before =
+      acc->def != nullptr && acc->def->kind == OpKind::dot && acc->def->parent == dot.parent;
+  if (sums_before && takes_over(lowering, dot, acc)) lowering.homes[dot.result()] = acc;
+}
+
+/// Whether `op` can compute what a loop carries next into the registers of `carried`.
+bool replaces(const Lowering& lowering, const Op& op, const Value* carried) {
+  if (op.kind == OpKind::dot) return takes_over(lowering, op, carried);
+  if (!is_elementwise(op.kind) || is_free(op.kind)) return false;
+  const bool elsewhere = std::any_of(op.operands.begin(), op.operands.end(), [&](const Value* x) {
+    return reads_elsewhere(lowering, x, carried, false);
+  });
+  return !elsewhere && last_read(lowering, *op.parent, carried, &op) < lowering.position.at(&op);
+}
+
 /// A yielded tile can be computed straight into the carried one's array when nothing reads the old
-/// value afterwards.
+/// value afterwards; of several sums one after the other, the first.
 void share_carried_arrays(Lowering& lowering, const Op& op) {
   const ir::LoopView loop(op);
   for (size_t i = 0; i < loop.carried.size(); ++i) {
     const Value* carried = loop.carried[i];
     const Value* next = loop.body->yields()[i];
+    for (auto home = lowering.homes.find(next); home != lowering.homes.end();
+         home = lowering.homes.find(next))
+      next = home->second;
     if (!carried->type.is_tile() || next->def == nullptr || next->def->parent != loop.body)
       continue;
-    const Op& def = *next->def;
-    const bool in_place = def.kind == OpKind::dot ? def.operand(2) == carried
-                                                  : is_elementwise(def.kind) && !is_free(def.kind);
-    if (!in_place || lowering.homes.contains(next)) continue;
-    if (std::any_of(def.operands.begin(), def.operands.end(),
-                    [&](const Value* x) { return reads_elsewhere(lowering, x, carried, false); }))
-      continue;
-    if (last_read(lowering, *loop.body, carried, &def) < lowering.position.at(&def))
-      lowering.homes[next] = carried;
+    if (replaces(lowering, *next->def, carried)) lowering.homes[next] = carried;
   }
 }
 
@@ -240,6 +265,9 @@ ExprRef inlined_value(Lowering& lowering, const Value* value, const RegIndex& in
 void analyze_values(Lowering& lowering) {
   count_effective_uses(lowering, lowering.fn.body());
   number(lowering, lowering.fn.body());
+  ir::for_each_op(lowering.fn.body(), [&](const Op& op) {
+    if (op.kind == OpKind::dot) share_accumulator(lowering, op);
+  });
   ir::for_each_op(lowering.fn.body(), [&](const Op& op) {
     if (op.kind == OpKind::tile_loop) share_carried_arrays(lowering, op);
   });

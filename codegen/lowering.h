@@ -60,6 +60,8 @@ struct LoopSplit {
   int axis = -1;     ///< of the sums: each block completes its part of it; -1: the first block, all
   int64_t span = 0;  ///< coordinates along it that a warp covers
   std::string parts, ready;  ///< buffer of what other blocks send, barrier that says it is there
+  std::string drained;       ///< barrier that says that all blocks are done with their rings; empty
+                             ///< when the parts have memory of their own
 };
 
 struct Lowering {
