@@ -122,6 +122,7 @@ class Estimate {
     const ir::Shape& shape = dot.result()->type.shape;
     if (tile_elements(shape, blocks_) / (32 * config_.warps) > kLargestArray) return 0;
     const MatrixUnit unit = accumulators_.at(dot.result());
+    if (unit == MatrixUnit::wgmma) return 0;  // it reads shared memory
     const Layout layout = accumulator_layout(shape, unit);
     // Of each 16 rows four words, of each 8 columns two; two parts of each; a second accumulator.
     const int64_t words = 2 * layout.registers(0) + layout.registers(1);

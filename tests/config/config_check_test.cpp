@@ -75,12 +75,9 @@ TEST(CheckConfig, UnsupportedValuesSayWhatToUse) {
   refused({.block = block, .matrix = MatrixUnit::mma}, "sm_80", "'matrix' is mma", "; use fma");
   refused({.block = block, .matrix = MatrixUnit::wgmma}, "sm_90a", "'matrix' is wgmma",
           "; use fma");
-  refused({.block = block, .copy = CopyKind::tma}, "sm_90a", "'copy' is tma", "; use cp_async");
   refused({.block = block, .copy = CopyKind::tma}, "sm_75", "'copy' is tma", "; use sync");
   refused({.block = block, .copy = CopyKind::cp_async}, "sm_75",
           "'copy' is cp_async, but sm_75 cannot copy asynchronously", "; use sync");
-  refused({.block = block, .persistent = true}, "sm_80", "'persistent' is true", "; use false");
-  refused({.block = block, .cluster = 2}, "sm_90a", "'cluster' is 2", "; use 1");
   refused({.block = block, .split_k = 4}, "sm_80", "'split_k' is 4", "; use 1");
 }
 
