@@ -257,6 +257,7 @@ inline TwinProbe product(const Element& element, int n, int swizzle_a, int swizz
                           "for (int i = 0; i < {1}; ++i) acc[0][i] = acc[1][i] = i + t;\n"
                           "tw::wgmma_fence();\n{2}1);\ntw::wgmma_commit();\n{2}1);\n"
                           "tw::wgmma_commit();\ntw::wgmma_wait<1>();\ntw::wgmma_wait<0>();\n"
+                          "tw::complete(acc);\n"
                           "for (int i = 0; i < {1}; ++i)\n  for (int half = 0; half < 2; ++half)\n"
                           "    out[(2 * i + half) * 128 + t] = {3}(acc[half][i]);\n",
                           integer ? "int" : "float", n / 4, call,
