@@ -52,7 +52,8 @@ double emulate_tolerance(const KernelCase& kernel);
 /// Runs a plan of the kernel and compares, with that relative tolerance or emulate_tolerance's, or
 /// this much.
 EmulateResult emulate_case(const KernelCase& kernel, const codegen::Plan& plan,
-                           const Config& config, std::optional<double> tolerance = {}, double absolute = 0);
+                           const Config& config, std::optional<double> tolerance = {},
+                           double absolute = 0);
 
 std::string describe(const KernelCase& kernel, const codegen::Plan& plan);
 

@@ -69,6 +69,25 @@ TEST(MatrixPrecision, OfTwoLevelsAndThreeProductsRunAsPrinted) {
   check(tf32_product("nn", 36, 40, 52, tf32x3), 0, 4.5e-5);
 }
 
+// What is past the end of k, or in rows of other tiles, is never multiplied.
+TEST(MatrixEdges, IgnoreWhatIsOutside) {
+  for (const auto& [m, n, k] : {std::tuple{37, 24, 40}, {40, 20, 21}, {64, 64, 64}}) {
+    const KernelCase kernel =
+        product(strided(bf16, {m, k}, {k + 8, 1}), strided(bf16, {k, n}, {n + 4, 1}));
+    for (const CopyKind copy : {CopyKind::cp_async, CopyKind::sync}) {
+      Config config = emulate_config(kernel, {32, 16, 32}, 2, 2, copy);
+      config.matrix = MatrixUnit::mma;
+      const codegen::Plan plan = codegen::lower(kernel.fn, config, parse_target("sm_80"));
+      EmulateMemory expected(kernel), found(kernel);
+      for (EmulateMemory* memory : {&expected, &found}) memory->spoil_gaps();
+      interpret(kernel.fn, expected.interpreter_args(), {.block = config.block});
+      const runtime::Emulation emulation = runtime::emulate(plan, found.emulator_args());
+      EXPECT_EQ(emulation.report(), "");
+      EXPECT_EQ(found.difference(expected, 0), "");
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Schedules, MatrixKernels,
                          ::testing::Range<size_t>(0, std::size(kSchedules)));
 

@@ -56,6 +56,9 @@ class Maker {
       drop_condition();
       drop_extent();
       move_store();
+      replace("tw::matrix_load<", "tw::matrix_load_transposed<");
+      replace("tw::matrix_load_transposed<", "tw::matrix_load<");
+      if (line.find("tw::mma_") != line.npos) replace("(&acc[", "(&acc[1 + ");
     }
     shrink_rings();
     return std::move(made_);
@@ -73,6 +76,13 @@ class Maker {
     const size_t found = lines_[at_].find(statement);
     if (found != std::string::npos)
       add(kind, lines_[at_].substr(0, found) + ";" + lines_[at_].substr(found + statement.size()));
+  }
+
+  void replace(std::string_view text, std::string_view by) {
+    const size_t found = lines_[at_].find(text);
+    if (found == std::string::npos) return;
+    std::string line = lines_[at_];
+    add(MutantKind::matrix, line.replace(found, text.size(), by));
   }
 
   void raise_wait() {
@@ -109,7 +119,13 @@ class Maker {
   void drop_extent() {
     static const std::regex extent(R"((\s+)(.*)( \? \d+ : 0\);))");
     std::smatch match;
-    if (std::regex_match(lines_[at_], match, extent)) drop_terms(match[1], match[2], match[3]);
+    if (!std::regex_match(lines_[at_], match, extent)) return;
+    // Other arguments may stand on the same line.
+    const std::string text = match[2];
+    const size_t comma = text.rfind("], ");
+    if (comma == std::string::npos && !lines_[at_ - 1].ends_with(",")) return;  // half of it
+    const size_t begin = comma == std::string::npos ? 0 : comma + 3;
+    drop_terms(match[1].str() + text.substr(0, begin), text.substr(begin), match[3]);
   }
 
   void move_store() {
@@ -150,7 +166,7 @@ class Maker {
 }  // namespace
 
 const char* to_string(MutantKind kind) {
-  constexpr const char* names[] = {"barrier", "wait", "commit", "ring", "guard", "index"};
+  constexpr const char* names[] = {"barrier", "wait", "commit", "ring", "guard", "index", "matrix"};
   return names[static_cast<int>(kind)];
 }
 
@@ -175,6 +191,8 @@ bool reported(const Mutant& mutant, const runtime::Emulation& emulation, bool di
     case MutantKind::guard:
       return differs || any({out_of_bounds, shared_race, global_race, copy_pending, copy_in_flight,
                              divergent_barrier, unwritten_output});
+    case MutantKind::matrix:
+      return differs;
     case MutantKind::index:
       return differs || any({shared_race, unwritten_shared, out_of_bounds, copy_in_flight});
   }

@@ -15,6 +15,7 @@ enum class MutantKind {
   ring,     ///< the rings used as if they had one stage less
   guard,    ///< one condition of a branch or of a copy's extent dropped
   index,    ///< one store or copy to shared memory goes to a neighbouring place
+  matrix,   ///< one load of matrices transposes, or does not; one product adds to other rows
 };
 
 const char* to_string(MutantKind kind);

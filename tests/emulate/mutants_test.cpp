@@ -8,6 +8,7 @@
 #include <map>
 
 #include "tests/codegen/kernel_list.h"
+#include "tests/codegen/kernels_matrix.h"
 #include "tests/emulate/emulate_case.h"
 #include "tests/emulate/mutants.h"
 
@@ -25,6 +26,15 @@ std::vector<KernelCase> mutated_kernels() {
   kernels.push_back(transposed_copy(f32, 33, 40));
   kernels.push_back(online_softmax(f32, 9, 40));
   kernels.push_back(row_sum(dense(f32, {37, 50})));
+  return kernels;
+}
+
+std::vector<KernelCase> mutated_matrix_kernels() {
+  std::vector<KernelCase> kernels;
+  kernels.push_back(product_of("nn", bf16, 37, 29, 45));
+  kernels.push_back(product_of("tt", f16, 64, 48, 64));
+  kernels.push_back(product_bias_gelu(bf16, 40, 24, 72));
+  kernels.push_back(chained_products(32, 40, 48, 32, f16));
   return kernels;
 }
 
@@ -61,9 +71,13 @@ struct Tally {
 
 // What is planted in a kernel of one config. A guard whose loss neither touches anything it should
 // not nor changes a result was not needed: it kept out values that meet zeros or are never stored.
-void run_mutants(const KernelCase& kernel, int stages, size_t every,
+void run_mutants(const KernelCase& kernel, MatrixUnit unit, int stages, size_t every,
                  std::map<MutantKind, Tally>& tallies, std::vector<std::string>& missed) {
-  const Config config = emulate_config(kernel, {16, 8, 8}, 2, stages, CopyKind::cp_async);
+  const bool mma = unit == MatrixUnit::mma;
+  Config config = emulate_config(
+      kernel, mma ? std::vector<int64_t>{32, 16, 16} : std::vector<int64_t>{16, 8, 8}, 2, stages,
+      CopyKind::cp_async);
+  config.matrix = unit;
   codegen::Plan plan = codegen::lower(kernel.fn, config, parse_target("sm_80"));
   const EmulateResult right = emulate_case(kernel, plan, config);
   EXPECT_TRUE(right.clean()) << describe(kernel, plan) << "\n"
@@ -99,7 +113,11 @@ TEST(EmulatorMutants, AreReportedAsWhatTheyAre) {
   std::map<MutantKind, Tally> tallies;
   std::vector<std::string> missed;
   for (const KernelCase& kernel : mutated_kernels())
-    for (const int stages : {1, 2, 3}) run_mutants(kernel, stages, every, tallies, missed);
+    for (const int stages : {1, 2, 3})
+      run_mutants(kernel, MatrixUnit::fma, stages, every, tallies, missed);
+  for (const KernelCase& kernel : mutated_matrix_kernels())
+    for (const int stages : {1, 2, 4})
+      run_mutants(kernel, MatrixUnit::mma, stages, every, tallies, missed);
   Tally sum;
   for (const auto& [kind, tally] : tallies) {
     fmt::print("{:8}: {} mutants, {} reported, {} equivalent\n", to_string(kind), tally.made,
