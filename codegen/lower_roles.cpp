@@ -99,9 +99,14 @@ void emit_barriers(Lowering& lowering, const std::vector<const Op*>& loops) {
       lowering.emit(loop(i, integer(0), integer(rings.stages), integer(1), false, std::move(each)));
     }
     if (lowering.split) {
-      const int senders = (lowering.split->blocks - 1) * lowering.config.warps;
-      lowering.emit(call_stmt(call(
-          "tw::barrier_init", {barrier_of(lowering.split->ready, integer(0)), integer(senders)})));
+      const LoopSplit& split = *lowering.split;
+      const auto expect = [&](const std::string& barrier, int warps) {
+        lowering.emit(
+            call_stmt(call("tw::barrier_init", {barrier_of(barrier, integer(0)),
+                                                integer(warps * lowering.config.warps)})));
+      };
+      expect(split.ready, split.blocks - 1);
+      if (!split.drained.empty()) expect(split.drained, split.blocks);
     }
     lowering.emit(call_stmt(call("tw::barrier_init_fence", {})));
   });
