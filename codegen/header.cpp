@@ -37,7 +37,9 @@ std::string grid_line(const ir::Function& fn, const Kernel& kernel) {
     line += fmt::format("{} blocks of ", kernel.grid->value);
   else
     line += "blocks of ";
-  return line + fmt::format("{} threads", kernel.threads);
+  line += fmt::format("{} threads", kernel.threads);
+  if (kernel.cluster > 1) line += fmt::format(", in clusters of {}", kernel.cluster);
+  return line;
 }
 
 std::string buffer_text(const SharedBuffer& buffer) {

@@ -33,10 +33,14 @@ size_t best_break(std::string_view text, int width) {
   return best;
 }
 
-/// Where to end a comment's line: the last space within `width`, or in the middle of a word that
-/// is longer than a line, between two characters.
+/// Where to end a comment's line: the last space within `width`, or in a word that is longer than a
+/// line, behind a comma or else between two characters.
 size_t comment_break(std::string_view text, size_t width) {
   size_t at = text.rfind(' ', width);
+  const size_t word = at == std::string_view::npos ? 0 : at + 1;
+  const size_t comma = text.substr(0, width).rfind(',');
+  if (std::min(text.find(' ', word), text.size()) - word > width && comma < width && comma > word)
+    return comma + 1;
   if (at != std::string_view::npos && text.find_first_not_of(' ') < at) return at;
   for (at = width; at > 1 && (text[at] & 0xc0) == 0x80;) --at;
   return at;

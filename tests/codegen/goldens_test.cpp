@@ -48,6 +48,22 @@ TEST(Goldens, MatmulByMma) {
               R"({"block":[128,128,32],"stages":4,"matrix":"mma","group":8})");
 }
 
+// Edges of all dimensions, two tiles of each block, clusters with blocks that have no tile.
+TEST(Goldens, MatmulByWarpgroups) {
+  expect_cuda(
+      "matmul_wgmma",
+      *matmul_of(contiguous_spec(bf16, {4200, 1000}), contiguous_spec(bf16, {1000, 4104})),
+      R"({"block":[128,256,64],"group":8,"warps":8,"stages":4,"copy":"tma","matrix":"wgmma","persistent":true,"cluster":2})",
+      "sm_90a");
+}
+
+// Sixteen rows: the product is computed transposed.
+TEST(Goldens, SkinnyMatmulByWarpgroups) {
+  expect_cuda("matmul_wgmma_skinny",
+              *matmul_of(contiguous_spec(bf16, {16, 4096}), contiguous_spec(bf16, {4096, 4096})),
+              R"({"block":[16,64,128],"stages":6,"copy":"tma","matrix":"wgmma"})", "sm_90a");
+}
+
 TEST(Goldens, SmallMatmulThatDivides) {
   expect_cuda("matmul_9x9", *matmul_of(contiguous_spec(f32, {9, 9}), contiguous_spec(f32, {9, 9})),
               R"({"block":[3,3,3],"warps":1})");

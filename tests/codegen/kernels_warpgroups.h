@@ -189,6 +189,56 @@ inline KernelCase batched_product(DType dtype, int64_t batch, int64_t m, int64_t
                    {dense(dtype, {batch, m, k}), dense(dtype, {batch, k, n})});
 }
 
+/// A product over a part of k, and of rows and columns, of tensors that are larger.
+inline KernelCase product_of_part(DType dtype, int64_t size, int64_t rows_to, int64_t ks_to) {
+  return make_case("product_of_part",
+                   [=](Tensor a, Tensor b) {
+                     Tensor c = empty_like(a);
+                     for (auto [rows, cols] : tile({Size(rows_to), a.size(1)})) {
+                       Tile acc = zeros({rows, cols}, f32);
+                       for (auto ks : tile(0, ks_to)) acc = addmm(acc, a[rows, ks], b[ks, cols]);
+                       c[rows, cols] = acc;
+                     }
+                     return c;
+                   },
+                   {dense(dtype, {size, size}), dense(dtype, {size, size})});
+}
+
+/// A product that a number in memory may leave out.
+inline KernelCase product_if_asked(DType dtype, int64_t m, int64_t n, int64_t k) {
+  return make_case("product_if_asked",
+                   [](Tensor a, Tensor b, Tensor wanted) {
+                     auto [m, k] = sizes<2>(a);
+                     const Size n = b.size(1);
+                     Tensor c = empty({m, n}, a.dtype());
+                     for (auto [rows, cols] : tile({m, n})) {
+                       Tile acc = zeros({rows, cols}, f32);
+                       if_(Tile(wanted[0]) > 0, [&] {
+                         for (auto ks : tile(k)) acc = addmm(acc, a[rows, ks], b[ks, cols]);
+                       });
+                       c[rows, cols] = acc;
+                     }
+                     return c;
+                   },
+                   {dense(dtype, {m, k}), dense(dtype, {k, n}), dense(i32, {1})});
+}
+
+/// A product of as much of k as the caller says.
+inline KernelCase product_up_to(DType dtype, int64_t m, int64_t n, int64_t k, int64_t limit) {
+  return make_case("product_up_to",
+                   [](Tensor a, Tensor b, Scalar<int64_t> limit) {
+                     const Size m = a.size(0), n = b.size(1);
+                     Tensor c = empty({m, n}, a.dtype());
+                     for (auto [rows, cols] : tile({m, n})) {
+                       Tile acc = zeros({rows, cols}, f32);
+                       for (auto ks : tile(0, limit)) acc = addmm(acc, a[rows, ks], b[ks, cols]);
+                       c[rows, cols] = acc;
+                     }
+                     return c;
+                   },
+                   {dense(dtype, {m, k}), dense(dtype, {k, n}), KernelArg::scalar(i64)}, {limit});
+}
+
 /// Stores the tile twice: what it would be with half of the sum, then what it is.
 inline KernelCase product_stored_twice(DType dtype, int64_t m, int64_t n, int64_t k) {
   return make_case("product_stored_twice",

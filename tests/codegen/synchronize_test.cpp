@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tilewright/codegen/kernel_ir.h"
+#include "tilewright/ir/error.h"
 
 namespace tilewright::codegen {
 namespace {
@@ -216,6 +217,55 @@ TEST(Synchronize, BarriersOfOtherBuffersServeRings) {
   EXPECT_EQ(synchronized({read("ring"), order("release", {"ring"}), write("s"), read("s"),
                           order("acquire", {"ring"}), write("ring")}),
             "Rring Ws | Rs Wring");
+}
+
+/// if (warps that copy) producer else consumers
+Stmt roles(std::vector<Stmt> producer, std::vector<Stmt> consumers) {
+  Stmt stmt = branch(name("is_producer"), std::move(producer), std::move(consumers));
+  stmt.roles = true;
+  return stmt;
+}
+
+// Barriers within a role are of its threads only: those of the block would wait for the others.
+TEST(Synchronize, ConsumersMeetAtABarrierOfTheirOwn) {
+  Kernel kernel = kernel_of({roles({nothing()}, {write("s"), uniform_loop({read("s")}),
+                                                 order("acquire", {"ring"}), write("t")})});
+  kernel.threads = 384;
+  kernel.consumers = 256;
+  synchronize(kernel);
+  EXPECT_EQ(flow(kernel.body), "if { x } else { Ws for { | Rs } Wt }");
+  const Stmt& barrier = kernel.body[0].otherwise[1].body[0];
+  ASSERT_EQ(barrier.kind, Stmt::Kind::barrier);
+  ASSERT_TRUE(barrier.value);
+  EXPECT_EQ(barrier.value->text, "tw::sync_warps");
+  EXPECT_EQ(barrier.value->args.at(0)->value, 1);
+  EXPECT_EQ(barrier.value->args.at(1)->value, 256);
+}
+
+TEST(Synchronize, BarriersBeforeRolesAreOfTheBlock) {
+  Kernel kernel = kernel_of({write("s"), read("s"), roles({nothing()}, {write("t"), read("t")})});
+  kernel.consumers = 16;
+  synchronize(kernel);
+  EXPECT_EQ(flow(kernel.body), "Ws | Rs if { x } else { Wt | Rt }");
+  EXPECT_FALSE(kernel.body[1].value);
+  EXPECT_TRUE(kernel.body[3].otherwise[1].value);
+}
+
+// One thread copies; what would need a barrier there is a mistake of the compiler.
+TEST(Synchronize, ProducersMayNotNeedBarriers) {
+  Kernel kernel = kernel_of({roles({write("s"), read("s")}, {nothing()})});
+  EXPECT_THROW(synchronize(kernel), InternalError);
+}
+
+// Programs of one block follow one another in a loop; they share buffers, not what they store.
+TEST(Synchronize, ProgramsOfABlockShareBuffersOnly) {
+  Stmt programs = uniform_loop({read("s"), store("a"), write("s")});
+  programs.programs = true;
+  EXPECT_EQ(synchronized({programs}), "for { | Rs Sa | Ws }");
+  Stmt tensors = uniform_loop({load("a"), nothing(), store("a")});
+  EXPECT_EQ(synchronized({tensors}), "for { | La x | Sa }");
+  tensors.programs = true;
+  EXPECT_EQ(synchronized({tensors}), "for { La x | Sa }");
 }
 
 TEST(Synchronize, SecondRunAddsNothing) {
