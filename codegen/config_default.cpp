@@ -5,12 +5,16 @@
 #include <tuple>
 
 #include "tilewright/codegen/config.h"
+#include "tilewright/codegen/config_default_warpgroups.h"
 #include "tilewright/codegen/config_needs.h"
+#include "tilewright/codegen/known_value.h"
 #include "tilewright/codegen/matrix_unit.h"
 #include "tilewright/ir/builder.h"
 
 namespace tilewright {
 namespace {
+
+using codegen::known_value;
 
 using ir::Op;
 using ir::OpKind;
@@ -34,36 +38,6 @@ struct AxisUse {
   bool reduced = false;
   int stores_along = 0, loads_along = 0;  // accesses whose contiguous dimension it is
 };
-
-/// The value of an index expression over known sizes.
-std::optional<int64_t> evaluate(const ir::Function& fn, const Value* value) {
-  const Op* op = value->def;
-  if (op == nullptr) return std::nullopt;
-  if (op->kind == OpKind::constant && !is_float(value->type.dtype))
-    return op->integer(ir::AttrKey::value);
-  if (op->kind == OpKind::dim)
-    if (const ir::Param* param = fn.param_of(op->operand(0)))
-      return param->spec.sizes.at(op->integer(ir::AttrKey::axis));
-  if (op->kind != OpKind::binary) return std::nullopt;
-  const std::optional<int64_t> x = evaluate(fn, op->operand(0)), y = evaluate(fn, op->operand(1));
-  if (!x || !y) return std::nullopt;
-  switch (op->fn()) {
-    case ir::Fn::add:
-      return *x + *y;
-    case ir::Fn::sub:
-      return *x - *y;
-    case ir::Fn::mul:
-      return *x * *y;
-    case ir::Fn::div:
-      return *y == 0 ? 0 : *x / *y;
-    case ir::Fn::min:
-      return std::min(*x, *y);
-    case ir::Fn::max:
-      return std::max(*x, *y);
-    default:
-      return std::nullopt;
-  }
-}
 
 /// The kernel as far as a default config depends on it.
 struct Analysis {
@@ -94,7 +68,7 @@ struct Analysis {
     for (size_t i = 0; i < walked.size(); ++i) {
       AxisUse& axis = axes.at(walked[i]);
       axis.grid = op.integer(ir::AttrKey::parallel) != 0;
-      const auto begin = evaluate(fn, loop.begins[i]), limit = evaluate(fn, loop.limits[i]);
+      const auto begin = known_value(fn, loop.begins[i]), limit = known_value(fn, loop.limits[i]);
       if (!begin || !limit) continue;
       axis.known = true;
       axis.size = std::max<int64_t>(1, *limit - *begin);
@@ -423,6 +397,7 @@ Config elementwise_config(const Analysis& kernel, const Target& target) {
 }  // namespace
 
 Config default_config(const ir::Function& fn, const Target& target) {
+  if (const auto config = codegen::default_warpgroup_config(fn, target)) return *config;
   const Analysis kernel(fn);
   return kernel.dots.empty() ? elementwise_config(kernel, target) : dot_config(kernel, target);
 }

@@ -1,0 +1,39 @@
+#include "tilewright/codegen/known_value.h"
+
+#include <algorithm>
+
+#include "tilewright/ir/builder.h"
+
+namespace tilewright::codegen {
+
+std::optional<int64_t> known_value(const ir::Function& fn, const ir::Value* value) {
+  const ir::Op* op = value->def;
+  if (op == nullptr) return std::nullopt;
+  if (op->kind == ir::OpKind::constant && !is_float(value->type.dtype))
+    return op->integer(ir::AttrKey::value);
+  if (op->kind == ir::OpKind::dim)
+    if (const ir::Param* param = fn.param_of(op->operand(0)))
+      return param->spec.sizes.at(op->integer(ir::AttrKey::axis));
+  if (op->kind != ir::OpKind::binary) return std::nullopt;
+  const std::optional<int64_t> x = known_value(fn, op->operand(0)),
+                               y = known_value(fn, op->operand(1));
+  if (!x || !y) return std::nullopt;
+  switch (op->fn()) {
+    case ir::Fn::add:
+      return *x + *y;
+    case ir::Fn::sub:
+      return *x - *y;
+    case ir::Fn::mul:
+      return *x * *y;
+    case ir::Fn::div:
+      return *y == 0 ? 0 : *x / *y;
+    case ir::Fn::min:
+      return std::min(*x, *y);
+    case ir::Fn::max:
+      return std::max(*x, *y);
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace tilewright::codegen
