@@ -172,6 +172,17 @@ void find_overwriting(Lowering& lowering, const Op& op, const Steps& steps) {
   }
 }
 
+/// What products are added to is there before the first of them is issued: the compiler would
+/// rather set such registers late, and then lets products wait for one another.
+void complete_first_values(Lowering& lowering, const ir::LoopView& view) {
+  for (size_t i = 0; i < view.carried.size(); ++i) {
+    const Op* next = view.body->yields().at(i)->def;
+    if (next != nullptr && is_asynchronous(lowering, *next) &&
+        !lowering.overwritten.contains(view.carried[i]))
+      lowering.emit(call_stmt(call("tw::complete", {name(lowering.arrays.at(view.carried[i]))})));
+  }
+}
+
 }  // namespace
 
 bool is_shared_by_cluster(const Lowering& lowering, const Op& copy) {
@@ -252,6 +263,7 @@ void lower_bulk_loop(Lowering& lowering, const Op& op) {
   declare_carried(lowering, view.carried, view.inits);
   lowering.at_source(op);
   rings.defer = products_can_overlap(lowering, op);
+  if (rings.defer) complete_first_values(lowering, view);
   const std::string step = lowering.names.unique("step");
   for (auto& [ring, buffer] : lowering.rings)
     if (buffer.bulk_loop == &op)

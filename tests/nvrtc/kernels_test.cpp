@@ -17,6 +17,7 @@
 #include "examples/kernels/tile_ranges.h"
 #include "examples/kernels/vector_add.h"
 #include "tests/codegen/kernel_list.h"
+#include "tests/codegen/kernels_warpgroups.h"
 #include "tilewright/codegen/plan.h"
 #include "tilewright/runtime/nvrtc.h"
 
@@ -125,8 +126,139 @@ TEST(Kernels, ThatMultiplyByMma) {
   kernels.push_back(chained_products(1024, 1024, 1024, 64, f16));
   std::vector<Source> sources;
   for (const KernelCase& kernel : kernels) add(sources, kernel.name, kernel.fn, {}, kMmaTargets);
+  // sm_90a has a larger unit, which its own configs take.
+  constexpr const char* kHopper[] = {"sm_90a"};
+  for (size_t i = 0; i < kernels.size(); ++i)
+    for (Config config :
+         {Config{.block = {64, 64, 64}, .stages = 3}, Config{.block = {128, 128, 32}, .stages = 4},
+          Config{.block = {128, 256, 64}, .warps = 8, .stages = 3}}) {
+      const bool plain = i < 4;  // the transpositions; others may have more to hold
+      if (!plain && config.block[0] > 64) continue;
+      config.block.resize(kernels[i].fn.axes.size(), 64);
+      config.matrix = MatrixUnit::mma;
+      add(sources, kernels[i].name, kernels[i].fn, config, kHopper);
+    }
   for (const Source& source : sources)
     EXPECT_NE(source.kernel.source.find("tw::mma_m16n8k"), std::string::npos) << source.what;
+  expect_compile(sources);
+}
+
+Config bulk_config(std::vector<int64_t> block, int warps, int stages = 3) {
+  return {.block = std::move(block),
+          .warps = warps,
+          .stages = stages,
+          .copy = CopyKind::tma,
+          .matrix = MatrixUnit::wgmma};
+}
+
+constexpr const char* kWgmmaTargets[] = {"sm_90a"};
+
+void expect_warpgroups(const std::vector<Source>& sources) {
+  for (const Source& source : sources)
+    EXPECT_NE(source.kernel.source.find("tw::wgmma_m64n"), std::string::npos) << source.what;
+  expect_compile(sources);
+}
+
+// One to three warpgroups by tiles as wide as their registers allow, operands stored either way.
+TEST(Kernels, ThatMultiplyByWarpgroups) {
+  std::vector<Source> sources;
+  for (const char* how : {"nn", "tn", "nt", "tt"})
+    for (const auto& [rows, columns, warps] : {std::tuple{64, 256, 4},
+                                               {64, 96, 4},
+                                               {128, 256, 8},
+                                               {128, 192, 8},
+                                               {128, 160, 8},
+                                               {64, 256, 8},
+                                               {192, 160, 12},
+                                               {192, 192, 12}}) {
+      const DType dtype = columns % 64 == 0 ? bf16 : f16;
+      const KernelCase kernel = product_of(how, dtype, 4096, 4096, 4096);
+      add(sources, kernel.name, kernel.fn, bulk_config({rows, columns, 64}, warps), kWgmmaTargets);
+    }
+  const KernelCase narrow = product_of("nt", bf16, 4096, 4096, 4096);
+  for (const int columns : {8, 16, 24})
+    add(sources, narrow.name, narrow.fn, bulk_config({64, columns, 64}, 4), kWgmmaTargets);
+  expect_warpgroups(sources);
+}
+
+// As they are made for large products: persistent, clusters, edges; and other ways to copy.
+TEST(Kernels, ThatMultiplyByWarpgroupsInClusters) {
+  std::vector<Source> sources;
+  for (const int cluster : {1, 2, 4})
+    for (const int64_t size : {4096, 4000}) {
+      Config config = bulk_config({128, 256, 64}, 8, 4);
+      config.persistent = true;
+      config.cluster = cluster;
+      config.group = 8;
+      if (cluster == 4) config.order = {1, 0};
+      const KernelCase kernel = product_of("nn", bf16, size, size, size);
+      add(sources, kernel.name, kernel.fn, config, kWgmmaTargets);
+    }
+  for (const CopyKind copy : {CopyKind::cp_async, CopyKind::sync}) {
+    Config config = bulk_config({128, 128, 64}, 8);
+    config.copy = copy;
+    const KernelCase kernel = product_of("nt", bf16, 4096, 4096, 4096);
+    add(sources, kernel.name, kernel.fn, config, kWgmmaTargets);
+  }
+  const KernelCase skinny = product_of("nn", bf16, 16, 4096, 4096);
+  for (const int64_t rows : {8, 16, 32})
+    add(sources, skinny.name, skinny.fn, bulk_config({rows, 64, 128}, 4, 6), kWgmmaTargets);
+  expect_warpgroups(sources);
+}
+
+std::vector<int64_t> blocks_of(const KernelCase& kernel, const std::vector<int64_t>& tile) {
+  std::vector<int64_t> blocks;
+  for (const ir::Axis& axis : kernel.fn.axes)
+    if (!axis.pinned) blocks.push_back(tile[std::min<size_t>(blocks.size(), 2)]);
+  return blocks;
+}
+
+TEST(Kernels, RewritesThatMultiplyByWarpgroups) {
+  std::vector<KernelCase> kernels;
+  kernels.push_back(product_bias_gelu(bf16, 4096, 4096, 1024));
+  kernels.push_back(two_products(2048, 2048, 512, bf16));
+  kernels.push_back(product_of_exp(2048, 2048, 512, bf16));
+  kernels.push_back(product_of_scaled(bf16, 2048, 2048, 512));
+  kernels.push_back(product_plus(bf16, 2048, 2048, 512));
+  kernels.push_back(product_onto(f16, 2048, 2048, 512));
+  kernels.push_back(product_into(bf16, 2048, 2048, 512));
+  kernels.push_back(product_in_two_loops(f16, 2048, 2048, 1024, 512));
+  kernels.push_back(products_of_one_b(bf16, 2048, 2048, 512));
+  kernels.push_back(product_of_some_steps(bf16, 2048, 2048, 512));
+  kernels.push_back(product_of_some_tiles(bf16, 2048, 2048, 512));
+  kernels.push_back(triangular_product(bf16, 2048, 2048));
+  kernels.push_back(batched_product(f16, 16, 1024, 1024, 1024));
+  kernels.push_back(chained_products(1024, 1024, 1024, 64, f16));
+  std::vector<Source> sources;
+  for (const KernelCase& kernel : kernels)
+    add(sources, kernel.name, kernel.fn, bulk_config(blocks_of(kernel, {128, 128, 64}), 8),
+        kWgmmaTargets);
+  expect_warpgroups(sources);
+}
+
+TEST(Kernels, OfOtherTypesThatMultiplyByWarpgroups) {
+  std::vector<Source> sources;
+  for (const DType dtype : {f8e4m3, f8e5m2, i8}) {
+    const KernelCase kernel = product_of("nt", dtype, 4096, 4096, 4096);
+    for (const auto& [rows, columns, warps] :
+         {std::tuple{64, 192, 4}, {128, 256, 8}, {128, 128, 8}, {192, 160, 12}})
+      add(sources, kernel.name, kernel.fn, bulk_config({rows, columns, 128}, warps), kWgmmaTargets);
+  }
+  expect_warpgroups(sources);
+}
+
+// Bulk copies feed other units too, on every target that has them.
+TEST(Kernels, ThatCopyInBulkForOtherUnits) {
+  static constexpr const char* targets[] = {"sm_90", "sm_90a", "sm_100a", "sm_120a"};
+  std::vector<Source> sources;
+  for (const int warps : {4, 8}) {
+    const KernelCase kernel = product_of("nt", bf16, 4096, 4096, 4096);
+    Config config = bulk_config({64, 128, 32}, warps);
+    for (const MatrixUnit unit : {MatrixUnit::fma, MatrixUnit::mma}) {
+      config.matrix = unit;
+      add(sources, kernel.name, kernel.fn, config, targets);
+    }
+  }
   expect_compile(sources);
 }
 
