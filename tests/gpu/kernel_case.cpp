@@ -10,8 +10,8 @@
 namespace tilewright::testing {
 namespace {
 
-constexpr uint8_t kPoison = 0xa5;
-constexpr int64_t kMargin = 64;  // bytes of poison before and after
+constexpr uint8_t kPoison = 0xff;  // NaN in every float type
+constexpr int64_t kMargin = 64;    // bytes of poison before and after
 
 TensorSpec spec_of(const Operand& operand) {
   TensorSpec spec = contiguous_spec(operand.dtype, operand.sizes);
