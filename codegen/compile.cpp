@@ -74,7 +74,7 @@ std::vector<Buffer> buffers_of(const ir::Function& fn, const Kernel& kernel) {
   std::vector<Buffer> buffers;
   for (size_t i = 0; i < fn.params.size(); ++i)
     if (fn.params[i].is_tensor())
-      buffers.push_back({Buffer::Role::parameter, kernel.params[i].name,
+      buffers.push_back({Buffer::Role::parameter, kernel.names[i],
                          integer(fn.params[i].spec.span() * size_of(fn.params[i].spec.dtype))});
   return buffers;
 }
@@ -186,6 +186,38 @@ std::string layout_listing(const LaidOut& laid_out) {
 
 }  // namespace
 
+namespace {
+
+bool mentions(const ExprRef& expr, const std::string& name) {
+  if (!expr) return false;
+  if ((expr->kind == Expr::Kind::global || expr->kind == Expr::Kind::name) && expr->text == name)
+    return true;
+  return std::any_of(expr->args.begin(), expr->args.end(),
+                     [&](const ExprRef& arg) { return mentions(arg, name); });
+}
+
+bool mentions(const std::vector<Stmt>& body, const std::string& name) {
+  return std::any_of(body.begin(), body.end(), [&](const Stmt& stmt) {
+    for (const ExprRef& expr : {stmt.target, stmt.value, stmt.begin, stmt.limit, stmt.step})
+      if (mentions(expr, name)) return true;
+    return mentions(stmt.body, name) || mentions(stmt.otherwise, name);
+  });
+}
+
+/// Tensors that are accessed by tensor map alone need no pointer.
+void drop_unused_pointers(Kernel& kernel) {
+  std::vector<int> mapped;
+  for (const KernelParam& param : kernel.params)
+    if (param.map) mapped.push_back(param.source);
+  std::erase_if(kernel.params, [&](const KernelParam& param) {
+    return param.tensor && !param.map &&
+           std::find(mapped.begin(), mapped.end(), param.source) != mapped.end() &&
+           !mentions(kernel.body, param.name);
+  });
+}
+
+}  // namespace
+
 Lowered lower_to_kernel_ir(const ir::Function& traced, const Config& config, const Target& target,
                            const LowerOptions& options) {
   check_config(config, traced, target);
@@ -205,6 +237,7 @@ Lowered lower_to_kernel_ir(const ir::Function& traced, const Config& config, con
   synchronize(kernel);
   if (dumping()) dump("synchronize", "", print_kernel_ir(kernel));
   kernel.header = header_lines(traced, result.laid_out.fn, kernel, config, target);
+  drop_unused_pointers(kernel);
   return result;
 }
 

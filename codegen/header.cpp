@@ -12,7 +12,7 @@ std::string signature(const ir::Function& fn, const Kernel& kernel, const Target
   std::vector<std::string> inputs, outputs;
   for (size_t i = 0; i < fn.params.size(); ++i) {
     const ir::Param& param = fn.params[i];
-    std::string text = kernel.params[i].name + ": ";
+    std::string text = kernel.names[i] + ": ";
     text +=
         param.is_tensor() ? to_string(param.spec) : std::string(to_string(param.value->type.dtype));
     (param.allocated ? outputs : inputs).push_back(std::move(text));

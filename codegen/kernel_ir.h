@@ -166,6 +166,7 @@ struct Kernel {
   std::string name;                 ///< the symbol: <kernel>_<hash8>
   std::vector<std::string> header;  ///< comment lines: shapes, config, map, traffic
   std::vector<KernelParam> params;
+  std::vector<std::string> names;  ///< printed names of the function's parameters, in its order
   std::vector<SharedBuffer> buffers;
   std::vector<Stmt> body;
   ExprRef grid;  ///< number of blocks, an expression of scalar parameters

@@ -97,6 +97,7 @@ void declare_params(Lowering& lowering, const std::vector<bool>& written,
       if (kernel_param.dtype == DType::i64) lowering.wide_names.insert(kernel_param.name);
     }
     const_cast<Value*>(param.value)->name = kernel_param.name;
+    lowering.kernel.names.push_back(kernel_param.name);
     lowering.kernel.params.push_back(std::move(kernel_param));
   }
 }
