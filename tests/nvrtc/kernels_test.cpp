@@ -25,7 +25,7 @@ namespace tilewright::testing {
 namespace {
 
 constexpr const char* kTargets[] = {"sm_75", "sm_80", "sm_89", "sm_90a", "sm_100a", "sm_120a"};
-constexpr const char* kMmaTargets[] = {"sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a"};
+constexpr const char* kMmaTargets[] = {"sm_80", "sm_86", "sm_89", "sm_100a", "sm_120a"};
 
 /// A kernel to compile.
 struct Source {
