@@ -181,12 +181,24 @@ ExprRef widened(const ExprRef& x, DType dtype) {
   return dtype == DType::i64 && x->kind != Expr::Kind::cast ? cast("long long", x) : x;
 }
 
+/// Integers that float holds exactly are rounded once on the way through it.
+ExprRef cast_value(const Lowering& lowering, const Op& op, const ExprRef& x) {
+  constexpr int64_t exact = int64_t{1} << 24;
+  const DType from = op.operand(0)->type.dtype, to = op.result()->type.dtype;
+  if (is_narrow_float(to) && !is_float(from)) {
+    const ir::Range range = lowering.facts.range(op.operand(0));
+    if (range.min >= -exact && range.max <= exact)
+      return cast_expr(cast("float", x), DType::f32, to);
+  }
+  return cast_expr(x, from, to);
+}
+
 ExprRef apply(Lowering& lowering, const Op& op, std::vector<ExprRef> args) {
   switch (op.kind) {
     case OpKind::select:
       return conditional(args[0], args[1], args[2]);
     case OpKind::cast:
-      return cast_expr(args[0], op.operand(0)->type.dtype, op.result()->type.dtype);
+      return cast_value(lowering, op, args[0]);
     case OpKind::fma:
       return fma_expr(op.result()->type.dtype, args[0], args[1], args[2]);
     case OpKind::compare:

@@ -1,5 +1,6 @@
 // The table of device helpers. Text is CUDA C++ as NVRTC takes it with no headers.
 #include "tilewright/codegen/prelude.h"
+#include "tilewright/codegen/prelude_bytes.h"
 #include "tilewright/codegen/prelude_fp8.h"
 #include "tilewright/codegen/prelude_hopper.h"
 #include "tilewright/codegen/prelude_mma.h"
@@ -281,7 +282,7 @@ const std::vector<Helper>& helpers() {
   static const std::vector<Helper> table = [] {
     std::vector<Helper> all;
     for (std::vector<Helper> part :
-         {memory_helpers(), half_helpers(), fp8_helpers(), shuffle_helpers(), float_helpers(),
+         {memory_helpers(), half_helpers(), fp8_helpers(), byte_helpers(), shuffle_helpers(), float_helpers(),
           integer_helpers(), tile_helpers(), mma_helpers(), hopper_helpers(), ring_helpers()})
       all.insert(all.end(), part.begin(), part.end());
     return all;

@@ -127,6 +127,13 @@ template <class To, class From> inline To tw_bits(From x) {
 }
 inline float __uint_as_float(unsigned x) { return tw_bits<float>(x); }
 inline unsigned __float_as_uint(float x) { return tw_bits<unsigned>(x); }
+inline unsigned __byte_perm(unsigned x, unsigned y, unsigned choice) {
+  const unsigned long long bytes = (unsigned long long)y << 32 | x;
+  unsigned made = 0;
+  for (int i = 0; i < 4; ++i)
+    made |= (unsigned)(bytes >> 8 * (choice >> 4 * i & 7) & 0xff) << 8 * i;
+  return made;
+}
 inline double __longlong_as_double(long long x) { return tw_bits<double>(x); }
 inline long long __double_as_longlong(double x) { return tw_bits<long long>(x); }
 inline float tw_next(float x, bool up) {
@@ -259,6 +266,21 @@ constexpr Twin kTwins[] = {
      "f8e5m2"},
     {"to_f8e4m3", TwinSource::older},
     {"to_f8e5m2", TwinSource::older},
+    {"bf16_difference", TwinSource::own,
+     R"(inline unsigned bf16_difference(unsigned x, unsigned y) {
+  const float low = __uint_as_float(x << 16) - __uint_as_float(y << 16);
+  const float high = __uint_as_float(x & 0xffff0000) - __uint_as_float(y & 0xffff0000);
+  return to_bf16(low).bits | to_bf16(high).bits << 16;
+})"},
+    {"f16_difference", TwinSource::own,
+     R"(inline unsigned f16_difference(unsigned x, unsigned y) {
+  const auto half = [](unsigned bits) { return tw_emu_f16_to_float((unsigned short)bits); };
+  return tw_emu_to_f16(half(x) - half(y)) | tw_emu_to_f16(half(x >> 16) - half(y >> 16)) << 16;
+})"},
+    {"masked_flipped", TwinSource::own,
+     R"(inline unsigned masked_flipped(unsigned x, unsigned mask, unsigned flip) {
+  return (x & mask) ^ flip;
+})"},
     {"max", TwinSource::older},
     {"min", TwinSource::older},
 };

@@ -37,6 +37,15 @@ inline std::vector<TwinProbe> scalars() {
       scalar("tf32_rest", bits_of("tw::tf32_rest((int)x * 1e-5f)")),
       scalar("pack_f16", "tw::pack<tw::f16>((int)x * 1e-5f, (int)y * 1e-5f)"),
       scalar("pack_bf16", "tw::pack<tw::bf16>((int)x * 1e-5f, (int)y * 1e-5f)"),
+      scalar("bf16_difference", "tw::bf16_difference(x & 0xbfffbfff, y & 0xbfffbfff)"),
+      scalar("f16_difference", "tw::f16_difference(x & 0xbfffbfff, y & 0xbfffbfff)"),
+      scalar("masked_flipped", "tw::masked_flipped(x, 0x00f0f00f, y)"),
+      scalar("bf16_fields",
+             "tw::bf16_fields<1, 5, true, -3>((signed char)x, (signed char)y) ^ 3 * "
+             "tw::bf16_fields<4, 4, false, -8>((unsigned char)x, (unsigned char)y)"),
+      scalar("f16_fields",
+             "tw::f16_fields<0, 8, true, -3>((signed char)x, (signed char)y) ^ 3 * "
+             "tw::f16_fields<4, 4, false, -8>((unsigned char)x, (unsigned char)y)"),
       scalar("shuffles", "tw::shuffle_xor(x, 5) + 3 * tw::shuffle(y, 7)"),
   };
 }
