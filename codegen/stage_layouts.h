@@ -13,8 +13,8 @@ namespace tilewright::codegen {
 /// The widest access, in elements and at most 16 bytes, that divides a run of consecutive ones.
 int widest_in_run(DType dtype, int run);
 
-/// The width, in elements, at which a tile of `extents` in `layout` can meet a shared buffer that is
-/// contiguous along `axis`.
+/// The width, in elements, at which a tile of `extents` in `layout` can meet a shared buffer that
+/// is contiguous along `axis`.
 int fetch_vector(const Layout& layout, const std::vector<int64_t>& extents, int axis, DType dtype);
 
 /// A dot's operand in shared memory: a ring's slot, transposed or cast on the way.

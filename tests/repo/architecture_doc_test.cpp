@@ -66,7 +66,8 @@ TEST(ArchitectureDoc, TileIrIsWhatThePassesGive) {
   ir::Function fn = ir::Rewriter::run(*trace, [](ir::Rewriter&, const ir::Op&) { return false; });
   std::set<std::string> stages = {ir::print(fn)};
   std::string all = ir::print(fn);
-  for (const codegen::TilePass& pass : codegen::tile_passes(config, parse_target("sm_80"), written)) {
+  for (const codegen::TilePass& pass :
+       codegen::tile_passes(config, parse_target("sm_80"), written)) {
     fn = pass.run(fn);
     stages.insert(ir::print(fn));
     all += ir::print(fn);
@@ -114,6 +115,22 @@ TEST(ArchitectureDoc, KernelIrIsWhatLoweringGives) {
   EXPECT_GT(lines, 10);
   EXPECT_NE(file("docs/architecture.md").text.find("`" + plan.steps.at(0).kernel.symbol + "`"),
             std::string::npos);
+}
+
+TEST(ArchitectureDoc, RolesAreThoseOfTheGolden) {
+  const std::vector<std::string> golden =
+      lines_of(file("tests/codegen/golden/matmul_wgmma.cu").text);
+  const std::set<std::string> known(golden.begin(), golden.end());
+  int lines = 0;
+  for (const std::string& block : blocks_of("docs/architecture.md", "text")) {
+    if (block.find("tw::barrier_wait(") == std::string::npos) continue;
+    for (const std::string& line : lines_of(block)) {
+      if (line.starts_with("// ..")) continue;
+      EXPECT_TRUE(known.contains(line)) << "not in the golden: " << line;
+      ++lines;
+    }
+  }
+  EXPECT_GT(lines, 20);
 }
 
 TEST(ReadmeDoc, CudaIsAPartOfTheKernel) {
