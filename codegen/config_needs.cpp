@@ -4,9 +4,11 @@
 #include <map>
 #include <set>
 
+#include "tilewright/codegen/dot_operands.h"
 #include "tilewright/codegen/layout.h"
 #include "tilewright/codegen/matrix_layouts.h"
 #include "tilewright/codegen/matrix_unit.h"
+#include "tilewright/codegen/orient_dots.h"
 #include "tilewright/codegen/target.h"
 #include "tilewright/ir/builder.h"
 #include "tilewright/ir/error.h"
@@ -31,7 +33,7 @@ bool is_sequential_loop(const Op* op) {
 class Estimate {
  public:
   Estimate(const Config& config, const ir::Function& fn, const Target& target)
-      : config_(config), blocks_(bind_axes(config, fn)) {
+      : config_(config), target_(target), blocks_(bind_axes(config, fn)) {
     for_each_op(fn.body(), [&](const Op& op) {
       if (op.kind != OpKind::dot) return;
       const MatrixUnit unit = unit_of(op, config, target);
@@ -80,19 +82,37 @@ class Estimate {
     const int64_t fragments = fragment_registers(dot);
     note_registers(kept,
                    fragments + (kept.contains(dot.operand(2)) ? 0 : registers(*dot.result())));
-    for (const Value* operand : {dot.operand(0), dot.operand(1)}) {
-      const Value* source = operand;
-      while (source->def != nullptr &&
-             (source->def->kind == OpKind::cast || source->def->kind == OpKind::permute))
-        source = source->def->operand(0);
-      const bool loaded = source->def != nullptr && source->def->kind == OpKind::load;
-      const bool in_loop =
-          loaded && source->def->parent == dot.parent && is_sequential_loop(dot.parent->parent);
-      // What is loaded is staged as it is stored.
-      const int64_t bytes = tile_elements(operand->type.shape, blocks_) *
-                            size_of((loaded ? source : operand)->type.dtype);
-      rings_[dot.parent][source] = in_loop ? bytes * config_.stages : bytes;
-    }
+    for (int i = 0; i < 2; ++i) note_operand(dot, i);
+  }
+
+  /// Rings of what an operand is loaded from, and a slot of their own for those that are computed
+  /// and then written to shared memory.
+  void note_operand(const Op& dot, int operand) {
+    const Value* value = dot.operand(operand);
+    const OperandHome home = home_of(dot, operand);
+    if (home == OperandHome::copied) return note_ring(dot, load_behind(value, true));
+    if (home == OperandHome::staged)
+      rings_[dot.parent][value] =
+          tile_elements(value->type.shape, blocks_) * size_of(value->type.dtype);
+    if (accumulators_.at(dot.result()) == MatrixUnit::fma) return;
+    for (const Op* load : loads_behind(value)) note_ring(dot, load);
+  }
+
+  /// As the operands will be when products of few rows have been transposed.
+  OperandHome home_of(const Op& dot, int operand) const {
+    const auto extents = extents_of(dot.result()->type.shape);
+    const OperandHome home = operand_home(dot, operand, config_, target_);
+    if (home == OperandHome::copied || accumulators_.at(dot.result()) != MatrixUnit::wgmma)
+      return home;
+    const int first = is_transposed_for_wgmma(extents[0], extents[1]) ? 1 : 0;
+    return operand == first ? OperandHome::registers : OperandHome::staged;
+  }
+
+  void note_ring(const Op& dot, const Op* load) {
+    const ir::Type& type = load->result()->type;
+    const bool in_loop = load->parent == dot.parent && is_sequential_loop(dot.parent->parent);
+    const int64_t bytes = tile_elements(type.shape, blocks_) * size_of(type.dtype);
+    rings_[dot.parent][load->result()] = in_loop ? bytes * config_.stages : bytes;
   }
 
   /// A tile's register array, however short its life, must stay small enough to compile.
@@ -166,6 +186,7 @@ class Estimate {
   }
 
   const Config& config_;
+  const Target& target_;
   const std::vector<int64_t> blocks_;
   std::map<const Value*, MatrixUnit> accumulators_;
   std::set<std::vector<int64_t>> mma_shapes_;  // extents of what mma computes

@@ -282,8 +282,9 @@ const std::vector<Helper>& helpers() {
   static const std::vector<Helper> table = [] {
     std::vector<Helper> all;
     for (std::vector<Helper> part :
-         {memory_helpers(), half_helpers(), fp8_helpers(), byte_helpers(), shuffle_helpers(), float_helpers(),
-          integer_helpers(), tile_helpers(), mma_helpers(), hopper_helpers(), ring_helpers()})
+         {memory_helpers(), half_helpers(), fp8_helpers(), byte_helpers(), shuffle_helpers(),
+          float_helpers(), integer_helpers(), tile_helpers(), mma_helpers(), hopper_helpers(),
+          ring_helpers()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }();

@@ -148,6 +148,45 @@ TEST(Passes, PlaceCopiesLoadsAndStagesTheRest) {
   expect_pass("place", fn, ir::eliminate_dead_code(place(fn, config, parse_target("sm_80"))));
 }
 
+/// c = (exp(a) + a) w of bf16 with weights of i8, n by n.
+std::string computed_product_text(int n) {
+  return fmt::format(R"(func @computed(%a: bf16[{0},{0}], %w: i8[{0},{0}], %c: f32[{0},{0}]) {{
+  axis B0 "rows"
+  axis B1 "cols"
+  axis B2 "ks"
+  %0 = constant 0 : i64
+  %n = constant {0} : i64
+  tile_loop (%0, %0) (%n, %n) () {{axes=[0,1], parallel=1}} (%rows: slice<B0>, %cols: slice<B1>) {{
+    %1 = constant 0.0 : f32
+    %2 = broadcast %1 {{shape=[B0,B1], dims=[]}} : f32[B0,B1]
+    %3 = tile_loop (%0) (%n) (%2) {{axes=[2], parallel=0}} : f32[B0,B1] (%ks: slice<B2>, %4: f32[B0,B1]) {{
+      %5 = load %a, %rows, %ks : bf16[B0,B2]
+      %6 = unary exp %5 : bf16[B0,B2]
+      %7 = binary add %6, %5 : bf16[B0,B2]
+      %8 = load %w, %ks, %cols : i8[B2,B1]
+      %9 = cast %8 : bf16[B2,B1]
+      %10 = dot %7, %9, %4 : f32[B0,B1]
+      yield %10
+    }}
+    store %c, %3, %rows, %cols
+  }}
+}}
+)",
+                     n);
+}
+
+// Both operands stay in registers for mma; wgmma takes the second from shared memory.
+TEST(Passes, PlaceFetchesWhatOperandsAreComputedFrom) {
+  Config config = blocks({64, 32, 64});
+  for (const auto& [unit, architecture] :
+       {std::pair{MatrixUnit::mma, "sm_80"}, {MatrixUnit::wgmma, "sm_90a"}}) {
+    config.matrix = unit;
+    const ir::Function fn = run_until(parse(computed_product_text(128)), config, "place");
+    expect_pass(unit == MatrixUnit::mma ? "place_mma" : "place_wgmma", fn,
+                ir::eliminate_dead_code(place(fn, config, parse_target(architecture))));
+  }
+}
+
 TEST(Passes, Pipeline) {
   Config config = blocks({4, 5, 4});
   config.stages = 3;

@@ -17,6 +17,7 @@
 #include "examples/kernels/tile_ranges.h"
 #include "examples/kernels/vector_add.h"
 #include "tests/codegen/kernel_list.h"
+#include "tests/codegen/kernels_computed.h"
 #include "tests/codegen/kernels_warpgroups.h"
 #include "tilewright/codegen/plan.h"
 #include "tilewright/runtime/nvrtc.h"
@@ -245,6 +246,33 @@ TEST(Kernels, OfOtherTypesThatMultiplyByWarpgroups) {
       add(sources, kernel.name, kernel.fn, bulk_config({rows, columns, 128}, warps), kWgmmaTargets);
   }
   expect_warpgroups(sources);
+}
+
+// Operands that are computed from loaded tiles: large products, and few rows of activations with
+// weights of 8 and 4 bits.
+TEST(Kernels, WithComputedOperands) {
+  std::vector<Source> warpgroups, warps;
+  for (const KernelCase& kernel : computed_kernels(2048, 2048, 1024)) {
+    const Config large = bulk_config(blocks_of(kernel, {128, 64, 64}), 8);
+    if (kernel.name != "chained_products" && kernel.name != "product_of_computed_before")
+      add(warpgroups, kernel.name, kernel.fn, large, kWgmmaTargets);
+    if (kernel.fn.params[0].spec.dtype == f8e4m3) continue;  // not on all of the targets
+    Config config{.block = blocks_of(kernel, {64, 64, 32}), .stages = 3};
+    config.matrix = MatrixUnit::mma;
+    add(warps, kernel.name, kernel.fn, config, kMmaTargets);
+  }
+  for (const bool by_k : {true, false})
+    for (const KernelCase& kernel :
+         {product_of_weights(bf16, i8, 16, 8192, 8192, by_k),
+          product_of_weights(bf16, f8e4m3, 16, 8192, 8192, by_k),
+          product_of_halves(i8, 16, 8192, 8192, by_k), product_of_halves(u8, 16, 8192, 8192, by_k)})
+      for (const int64_t columns : {64, 128})
+        add(warpgroups, kernel.name, kernel.fn,
+            bulk_config({16, columns, 128}, static_cast<int>(columns) / 16, 4), kWgmmaTargets);
+  for (const Source& source : warps)
+    EXPECT_NE(source.kernel.source.find("tw::mma_m16n8k"), std::string::npos) << source.what;
+  expect_warpgroups(warpgroups);
+  expect_compile(warps);
 }
 
 // Bulk copies feed other units too, on every target that has them.
