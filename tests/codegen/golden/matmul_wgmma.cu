@@ -261,8 +261,7 @@ struct Shared {
 static_assert(sizeof(Shared) == 229440);
 
 extern "C" __global__ void __launch_bounds__(384, 1)
-matmul_b2b85b56(const tw::bf16* __restrict__ a, const tw::bf16* __restrict__ b,
-    tw::bf16* __restrict__ c, const __grid_constant__ tw::TensorMap a_map,
+matmul_b2b85b56(const __grid_constant__ tw::TensorMap a_map,
     const __grid_constant__ tw::TensorMap b_map, const __grid_constant__ tw::TensorMap c_map) {
   Shared& shared = tw::shared_memory<Shared>();
   if (threadIdx.x == 0) {

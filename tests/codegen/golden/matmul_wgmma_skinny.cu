@@ -174,8 +174,7 @@ struct Shared {
 static_assert(sizeof(Shared) == 127328);
 
 extern "C" __global__ void __launch_bounds__(256, 1)
-matmul_ddced0a9(const tw::bf16* __restrict__ a, const tw::bf16* __restrict__ b,
-    tw::bf16* __restrict__ c, const __grid_constant__ tw::TensorMap a_map,
+matmul_ddced0a9(tw::bf16* __restrict__ c, const __grid_constant__ tw::TensorMap a_map,
     const __grid_constant__ tw::TensorMap b_map) {
   Shared& shared = tw::shared_memory<Shared>();
   if (threadIdx.x == 0) {
