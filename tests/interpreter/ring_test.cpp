@@ -154,6 +154,30 @@ TEST(Ring, StagedValuesAndOrder) {
   out.for_each([&](const auto& at) { EXPECT_EQ(out.get(at), -2); });
 }
 
+TEST(Ring, WhatIsFetchedOutlivesTheSlot) {
+  TestTensor out(DType::f32, {4});
+  run_line(1, out, [](TestKernel& k, auto* ring, auto* x, auto* y, auto* all) {
+    ir::Builder& b = k.b;
+    const auto fill_and_fetch = [&](const ir::Value* value) {
+      const auto* slot = b.create(OpKind::ring_acquire, {ring})->result();
+      if (value == nullptr)
+        b.create(OpKind::copy, {slot, x, all});
+      else
+        b.create(OpKind::stage, {slot, value});
+      b.create(OpKind::ring_commit, {ring});
+      b.create(OpKind::ring_wait, {ring}, {{AttrKey::pending, int64_t{0}}});
+      const auto* tile = b.create(OpKind::ring_read, {ring})->result();
+      const auto* fetched = b.create(OpKind::fetch, {tile})->result();
+      b.create(OpKind::ring_release, {ring});
+      return fetched;
+    };
+    const ir::Value* three = fill_and_fetch(nullptr);
+    const ir::Value* five = fill_and_fetch(b.fill(b.constant(DType::f32, 5.0), {Dim::constant(4)}));
+    b.store(y, b.binary(ir::Fn::sub, three, five), {all});
+  });
+  out.for_each([&](const auto& at) { EXPECT_EQ(out.get(at), -2); });
+}
+
 TEST(Ring, ReadingAfterTheReleaseIsCaught) {
   for (const bool permuted : {false, true}) {
     for (const bool released : {false, true}) {
