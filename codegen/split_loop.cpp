@@ -72,6 +72,21 @@ bool feeds_elementwise_only(const ir::Function& fn, const Op& loop) {
   return fine;
 }
 
+/// Whether a tensor that the kernel stores to is loaded too: one block would load what another
+/// stores.
+bool reads_what_it_stores(const ir::Function& fn) {
+  std::unordered_set<const ir::Param*> stored;
+  bool both = false;
+  ir::for_each_op(fn.body(), [&](const Op& op) {
+    if (op.kind == OpKind::store) stored.insert(fn.param_of(ir::AccessView(op).tensor));
+  });
+  ir::for_each_op(fn.body(), [&](const Op& op) {
+    if (op.kind == OpKind::load || op.kind == OpKind::copy)
+      both |= stored.contains(fn.param_of(ir::AccessView(op).tensor));
+  });
+  return both;
+}
+
 }  // namespace
 
 const Op* find_split_loop(const LaidOut& laid_out, const Config& config) {
@@ -95,6 +110,7 @@ const Op* find_split_loop(const LaidOut& laid_out, const Config& config) {
     refuse("the loop does more than add up products, from zero");
   if (!feeds_elementwise_only(laid_out.fn, *found))
     refuse("what follows the loop needs more than one element of the sum at a time");
+  if (reads_what_it_stores(laid_out.fn)) refuse("the kernel loads from a tensor that it stores to");
   const int64_t steps = trip_count(laid_out.fn, *found);
   if (steps < config.split_k)
     refuse(steps < 0 ? "the loop's number of steps is not known before the launch"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <limits>
@@ -108,6 +109,15 @@ void add_statements(const AccessCounts& counts, const EmulatorModule& module,
   std::ranges::sort(statements, {}, &StatementCounts::line);
 }
 
+// The second of the kernel's __launch_bounds__, 1 where it has none.
+int blocks_per_sm(const std::string& source) {
+  const std::string bounds = "__launch_bounds__(";
+  const size_t begin = source.find(bounds);
+  const size_t end = source.find(')', begin), comma = source.find(',', begin);
+  if (begin == std::string::npos || comma > end) return 1;
+  return std::max(1, std::atoi(source.c_str() + comma + 1));
+}
+
 // Runs blocks on several threads; the first exception of one is thrown again.
 AccessCounts run_grid(EmulatorRun& run, int workers) {
   std::vector<std::thread> threads;
@@ -208,6 +218,7 @@ class PlanRun {
     EmulatorRun run{*module, memory_, findings, params.data()};
     run.threads = step.threads;
     run.cluster = step.cluster;
+    run.blocks_per_sm = blocks_per_sm(step.source);
     run.checked = module->checked();
     run.shared_bytes = step.shared_bytes;
     run.grid = grid;

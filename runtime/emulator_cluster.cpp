@@ -27,7 +27,7 @@ size_t threads_of(const EmulatorRun& run) {
   return static_cast<size_t>(run.threads) * static_cast<size_t>(run.cluster);
 }
 
-// How many a thread has where a block takes all registers of a multiprocessor.
+// How many a thread has where these threads take all registers of a multiprocessor.
 int registers_of(int threads) { return std::min(255, 65536 / std::max(threads, kWarp)) / 8 * 8; }
 
 }  // namespace
@@ -85,7 +85,8 @@ void EmulatedCluster::reset() {
     std::memset(memory, 0xff, static_cast<size_t>(run_.shared_bytes));
   warps_.assign((threads_.size() + kWarp - 1) / kWarp, Warp{});
   warpgroups_.assign((threads_.size() + kWarpgroup - 1) / kWarpgroup, Warpgroup{});
-  for (Warpgroup& group : warpgroups_) group.register_count = registers_of(run_.threads);
+  for (Warpgroup& group : warpgroups_)
+    group.register_count = registers_of(run_.threads * run_.blocks_per_sm);
   blocks_.assign(static_cast<size_t>(run_.cluster), BlockState{});
   for (BlockState& block : blocks_) block.running = run_.threads;
   cluster_barrier_ = {};

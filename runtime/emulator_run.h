@@ -29,6 +29,7 @@ struct EmulatorRun {
   void** params = nullptr;  ///< what tw_entry takes
   int threads = 0;          ///< of a block
   int cluster = 1;          ///< blocks of a cluster
+  int blocks_per_sm = 1;    ///< for which the kernel leaves registers
   int64_t shared_bytes = 0;
   int64_t grid = 0;  ///< blocks
   bool counts = false;

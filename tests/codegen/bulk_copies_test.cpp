@@ -10,6 +10,7 @@
 
 #include "tests/codegen/kernels_warpgroups.h"
 #include "tests/codegen/run_case.h"
+#include "tests/support/expect_error.h"
 #include "tilewright/codegen/passes.h"
 #include "tilewright/codegen/plan.h"
 #include "tilewright/codegen/print_cuda.h"
@@ -282,6 +283,24 @@ TEST(Clusters, GuardPositionsPastTheLastTile) {
   EXPECT_EQ(guards(256, 2), std::vector<int64_t>{});
   EXPECT_EQ(guards(256, 4), std::vector<int64_t>{});
   EXPECT_EQ(guards(128, 4), std::vector<int64_t>{0});
+}
+
+// What of a loop and what follows it can be shared by the blocks of a cluster.
+TEST(SplitLoops, AreRefusedWithTheReason) {
+  Config config = wgmma_config();
+  config.split_k = 2;
+  EXPECT_GT(lower_case(product_of("nn", bf16, 64, 64, 256), config).laid_out.bulk.size(), 0u);
+  EXPECT_GT(lower_case(product_bias_gelu(bf16, 64, 64, 256), config).laid_out.bulk.size(), 0u);
+  const auto refused = [&](const KernelCase& kernel, const char* why) {
+    expect_error(ErrorId::config_unsupported, 0, why, [&] { lower_case(kernel, config); });
+  };
+  refused(product_of("nn", bf16, 64, 64, 100), "no loop of the kernel is filled by tma copies");
+  refused(product_of("nn", bf16, 64, 64, 32), "the loop has 1 steps");
+  refused(product_onto(bf16, 64, 64, 256), "the loop does more than add up products, from zero");
+  refused(repeated_product(3, 64, 64, 256, bf16), "the loop does more than add up products");
+  refused(product_into(bf16, 64, 64, 256), "the kernel loads from a tensor that it stores to");
+  refused(product_in_two_loops(bf16, 64, 64, 256, 128), "several loops that could be split");
+  refused(triangular_product(bf16, 256, 64), "number of steps is not known before the launch");
 }
 
 TEST(Roles, HaveTheirRegisters) {

@@ -130,6 +130,30 @@ TEST(OrientDots, KeepsEveryBit) {
   }
 }
 
+// From the trace to layouts, whatever copies and whatever multiplies.
+TEST(WarpgroupPasses, KeepEveryBit) {
+  for (const KernelCase& kernel :
+       {testing::product_of("nt", bf16, 70, 72, 40), testing::product_of_scaled(bf16, 70, 72, 40),
+        testing::product_of_some_tiles(f16, 70, 72, 40), testing::triangular_product(bf16, 72, 40),
+        testing::product_in_two_loops(bf16, 70, 72, 80, 40),
+        testing::batched_product(bf16, 2, 70, 72, 40)})
+    for (const std::vector<int64_t>& tile :
+         {std::vector<int64_t>{64, 32, 32, 32}, {16, 64, 32, 32}})
+      for (const int cluster : {1, 2}) {
+        Config config = testing::config_for(kernel, tile, wgmma({}, 3, true));
+        config.cluster = cluster;
+        SCOPED_TRACE(kernel.name + " " + to_json(config));
+        check_config(config, kernel.fn, hopper());
+        testing::CaseMemory expected(kernel, false), found(kernel, false);
+        interpret(kernel.fn, expected.args(), {.block = config.block});
+        const ir::Function fn = run_until(kernel, config, "");
+        const LaidOut laid_out = assign_layouts(fn, config, hopper());
+        ir::verify(laid_out.fn, "assign_layouts");
+        interpret(laid_out.fn, found.args());
+        EXPECT_EQ(found.difference(expected), "") << ir::print(laid_out.fn);
+      }
+}
+
 // Rings of bulk copies have as many slots as asked for when a block goes on to another tile, and
 // two at least otherwise.
 TEST(PipelineForBulkCopies, KeepsSlotsForTheNextTile) {
