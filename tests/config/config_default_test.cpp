@@ -52,7 +52,9 @@ TEST(DefaultConfig, PassesTheCheckForEveryKernelAndTarget) {
       const Target target = parse_target(name);
       const Config config = default_config(fn, target);
       EXPECT_NO_THROW(check_config(config, fn, target)) << text << name << to_json(config);
-      EXPECT_EQ(config.copy, target.has_cp_async() ? CopyKind::cp_async : CopyKind::sync);
+      EXPECT_EQ(config.copy, config.matrix == MatrixUnit::wgmma ? CopyKind::tma
+                             : target.has_cp_async()            ? CopyKind::cp_async
+                                                                : CopyKind::sync);
       EXPECT_EQ(parse_config(to_json(config)), config);
     }
 }
@@ -68,13 +70,13 @@ TEST(DefaultConfig, LargeProductsGetLargeTiles) {
 }
 
 TEST(DefaultConfig, ProductsOfHalvesTakeMma) {
-  const Config large = made(product_text(4096, 4096, 4096, "f16"));
+  const Config large = made(product_text(4096, 4096, 4096, "f16"), "sm_90");
   EXPECT_EQ(large.matrix, MatrixUnit::mma);
   EXPECT_EQ(large.block, Block({128, 256, 64}));
   EXPECT_EQ(large.warps, 8);
   EXPECT_EQ(large.stages, 4);
   // Two blocks of four warps on a multiprocessor; eight warps where shared memory is small.
-  const Config medium = made(product_text(2048, 2048, 2048, "bf16"));
+  const Config medium = made(product_text(2048, 2048, 2048, "bf16"), "sm_90");
   EXPECT_EQ(medium.block, Block({128, 128, 32}));
   EXPECT_EQ(medium.warps, 4);
   EXPECT_EQ(medium.stages, 4);
@@ -82,9 +84,20 @@ TEST(DefaultConfig, ProductsOfHalvesTakeMma) {
   EXPECT_EQ(little_memory.block, Block({128, 128, 32}));
   EXPECT_EQ(little_memory.warps, 8);
   EXPECT_EQ(little_memory.stages, 4);
-  EXPECT_EQ(made(product_text(512, 512, 512, "bf16")).block, Block({32, 32, 64}));
+  EXPECT_EQ(made(product_text(512, 512, 512, "bf16"), "sm_90").block, Block({32, 32, 64}));
   // The depth is a multiple of the instruction's.
-  EXPECT_EQ(made(product_text(9, 9, 9, "f16")).block, Block({16, 16, 16}));
+  EXPECT_EQ(made(product_text(9, 9, 9, "f16"), "sm_90").block, Block({16, 16, 16}));
+}
+
+// Where there is wgmma, it multiplies what bulk copies can bring.
+TEST(DefaultConfig, ProductsOfHalvesTakeWarpgroups) {
+  for (const char* dtype : {"f16", "bf16"})
+    for (const int size : {1024, 2048, 4096, 8192}) {
+      const Config config = made(product_text(size, size, size, dtype), "sm_90a");
+      EXPECT_EQ(config.matrix, MatrixUnit::wgmma) << to_json(config);
+      EXPECT_EQ(config.copy, CopyKind::tma) << to_json(config);
+      EXPECT_GE(config.stages, 3) << to_json(config);
+    }
 }
 
 TEST(DefaultConfig, SmallProductsFillTheMultiprocessors) {
