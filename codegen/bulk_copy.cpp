@@ -196,6 +196,8 @@ std::optional<BulkStore> bulk_store(const ir::Function& fn, const ir::Facts& fac
   if (bytes < 2 || bytes > 4 || found.contiguous_axis != 1 || !takes_tensor_map(spec) ||
       mapped_dimension(spec) != found.contiguous_dim)
     return std::nullopt;
+  // Stores write whole 16 bytes, also where the tensor ends within them (seen on an H200).
+  if (spec.sizes.at(found.contiguous_dim) * bytes % kMapAlignment != 0) return std::nullopt;
   const auto whole = matrix_operand_layout({kPieceRows, columns}, {0, 1}, bytes);
   if (!whole) return std::nullopt;
   BulkStore result;

@@ -141,11 +141,15 @@ bool choose_stages(const Product& product, const Target& target, Choice& choice)
   return choice.stages >= 3;
 }
 
+/// The share of multiprocessors that clusters of so many blocks can use: a cluster does not reach
+/// across the groups in which multiprocessors come.
+double reachable(int blocks) { return blocks <= 2 ? 1 : blocks == 4 ? 0.9 : 0.8; }
+
 double clocks_of(const Product& product, const Target& target, const Choice& choice) {
   const int64_t tiles =
       product.batch * ceil_div(product.m, choice.m) * ceil_div(product.n, choice.n);
   const auto blocks = static_cast<double>(tiles * choice.split);
-  const double waves = std::ceil(blocks / target.multiprocessors);
+  const double waves = std::ceil(blocks / (target.multiprocessors * reachable(choice.split)));
   const double steps = static_cast<double>(ceil_div(ceil_div(product.k, choice.k), choice.split));
   // Few rows are computed transposed: 64 columns are the instruction's rows then.
   const int64_t area =

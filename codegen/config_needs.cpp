@@ -23,6 +23,7 @@ using ir::Value;
 
 constexpr int64_t kMost = int64_t{1} << 40;
 constexpr int64_t kAddressing = 24;      // registers for indices, pointers and addresses
+constexpr int64_t kDescriptors = 4;      // registers, two for each operand
 constexpr int64_t kLargestArray = 1024;  // registers of one tile, in memory if need be
 
 bool is_sequential_loop(const Op* op) {
@@ -142,7 +143,7 @@ class Estimate {
     const ir::Shape& shape = dot.result()->type.shape;
     if (tile_elements(shape, blocks_) / (32 * config_.warps) > kLargestArray) return 0;
     const MatrixUnit unit = accumulators_.at(dot.result());
-    if (unit == MatrixUnit::wgmma) return 0;  // it reads shared memory
+    if (unit == MatrixUnit::wgmma) return kDescriptors;  // of operands in shared memory
     const Layout layout = accumulator_layout(shape, unit);
     // Of each 16 rows four words, of each 8 columns two; two parts of each; a second accumulator.
     const int64_t words = 2 * layout.registers(0) + layout.registers(1);
@@ -220,7 +221,9 @@ ConfigNeeds estimate_needs(const Config& config, const ir::Function& fn, const T
 }
 
 int64_t registers_available(const Config& config) {
-  const int64_t threads = int64_t{32} * config.warps * config.blocks_per_sm;
+  // A producer's warpgroup is launched with as many registers as the others.
+  const int64_t producer = config.copy == CopyKind::tma ? 128 : 0;
+  const int64_t threads = (int64_t{32} * config.warps + producer) * config.blocks_per_sm;
   return std::min<int64_t>(Target::max_registers, Target::registers_per_block / threads / 8 * 8);
 }
 
