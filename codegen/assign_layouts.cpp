@@ -325,8 +325,11 @@ class Assigner {
   bool assign_store(ir::Rewriter& rewriter, const Op& op) {
     const Value* value = op.operand(1);
     const Layout has = chooser_.of(value);
-    if (auto bulk = bulk_store(fn_, facts_, op, has, config_, target_)) {
-      out_.bulk_stores.emplace(rewriter.clone(op), std::move(*bulk));
+    // What a bulk copy stores is not seen by accesses of another tensor to the same memory.
+    const auto bulk =
+        out_.aliases ? std::nullopt : bulk_store(fn_, facts_, op, has, config_, target_);
+    if (bulk) {
+      out_.bulk_stores.emplace(rewriter.clone(op), *bulk);
       return true;
     }
     const Layout wanted = memory_layout(op, has, value->type);
@@ -394,9 +397,11 @@ class Assigner {
 
 }  // namespace
 
-LaidOut assign_layouts(const ir::Function& fn, const Config& config, const Target& target) {
+LaidOut assign_layouts(const ir::Function& fn, const Config& config, const Target& target,
+                       bool aliases) {
   const ir::Facts facts(fn);
   LaidOut out;
+  out.aliases = aliases;
   Assigner assigner(fn, facts, config, target, out);
   out.fn =
       ir::Rewriter::run(fn, std::ref(assigner), [&](const auto& map) { assigner.fill_in(map); });

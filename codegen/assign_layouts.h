@@ -38,6 +38,7 @@ struct BulkStore {
 /// A function whose every tile has a register layout. Operations that need an operand in another
 /// layout than it has are preceded by `convert`.
 struct LaidOut {
+  bool aliases = false;  ///< tensors may overlap
   ir::Function fn;
   std::unordered_map<const ir::Value*, Layout> layouts;       ///< of tiles in registers
   std::unordered_map<const ir::Value*, SharedLayout> shared;  ///< of rings, one slot
@@ -51,6 +52,9 @@ struct LaidOut {
 /// down, tiles connected by elementwise operations and loops share one layout, taken from a related
 /// tile that has one already (through a reduction or a broadcast) or from the memory they are
 /// loaded from and stored to, so that accesses are wide and coalesced.
-LaidOut assign_layouts(const ir::Function& fn, const Config& config, const Target& target);
+/// With `aliases`, tensors may overlap: stores then go the way that other accesses are ordered
+/// with.
+LaidOut assign_layouts(const ir::Function& fn, const Config& config, const Target& target,
+                       bool aliases = false);
 
 }  // namespace tilewright::codegen

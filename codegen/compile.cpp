@@ -223,8 +223,10 @@ Lowered lower_to_kernel_ir(const ir::Function& traced, const Config& config, con
   check_config(config, traced, target);
   const std::vector<bool> written = written_params(traced, options);
   Lowered result;
+  const bool aliases = std::any_of(options.alias_groups.begin(), options.alias_groups.end(),
+                                   [](const auto& group) { return group.size() > 1; });
   result.laid_out =
-      assign_layouts(run_tile_passes(traced, config, target, written), config, target);
+      assign_layouts(run_tile_passes(traced, config, target, written), config, target, aliases);
   ir::verify(result.laid_out.fn, "assign_layouts");
   if (dumping()) dump("assign_layouts", "", layout_listing(result.laid_out));
 

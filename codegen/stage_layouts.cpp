@@ -263,7 +263,7 @@ CopyPlan plan_copy(const ir::Function& fn, const ir::Facts& facts, const Op& cop
 }
 
 bool is_async(const CopyPlan& plan, DType dtype, const Config& config) {
-  return config.copy == CopyKind::cp_async && plan.vector * size_of(dtype) >= 4;
+  return config.copy != CopyKind::sync && plan.vector * size_of(dtype) >= 4;
 }
 
 void choose_ring_layouts(LaidOut& out, const Config& config, const Target& target) {

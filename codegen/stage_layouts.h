@@ -49,7 +49,8 @@ std::pair<int, int> dot_vectors(const ir::Function& fn, const ir::Facts& facts, 
 /// only need alignment; those through registers must not straddle an edge.
 CopyPlan plan_copy(const ir::Function& fn, const ir::Facts& facts, const ir::Op& copy,
                    const Config& config);
-/// Whether the copy uses cp.async: at least 4 bytes per access and a config that asks for it.
+/// Whether the copy uses cp.async when it is no bulk copy: at least 4 bytes per access and a config
+/// that asks for it or for tma, which only targets with cp.async have.
 bool is_async(const CopyPlan& plan, DType dtype, const Config& config);
 
 /// Fills LaidOut::shared for every ring.

@@ -99,6 +99,7 @@ TEST_F(GpuWarpgroups, TilesOfEveryWidth) {
   for (const int64_t n : {16, 32, 96, 160, 192, 256})
     for (int which = 0; which < 4; ++which)
       for (const int warps : {4, 8, 12}) {
+        if (warps == 12 && n == 256) continue;  // refused: more registers than a thread has
         const Product p{16 * warps + 40, 2 * n + 24, 200};
         expect_gpu_matches_interpreter(product_case(
             p, DType::bf16, wgmma({16 * warps, n, 64}, warps, 2), which & 1, which & 2));
