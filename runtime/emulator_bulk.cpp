@@ -159,11 +159,12 @@ void EmulatedCluster::on_bulk_store(const void* map, const void* from, std::span
     read.address = reinterpret_cast<uintptr_t>(source);
     write.address = reinterpret_cast<uintptr_t>(described.base) +
                     static_cast<uintptr_t>(piece.tensor + piece.before);
-    read.bytes = write.bytes = piece.inside;
+    // An H200 writes whole 16 bytes, also where the tensor ends within them.
+    read.bytes = write.bytes = piece.before == 0 ? piece.bytes : piece.inside;
     const View view = clocks_.view(running_);
     if (!shadow_.access(read, view, own) || !shadow_.access(write, view, own)) abandon();
     if (run_.counts) log(write.address, write.bytes, write.code);
-    std::memcpy(reinterpret_cast<void*>(write.address), source, static_cast<size_t>(piece.inside));
+    std::memcpy(reinterpret_cast<void*>(write.address), source, static_cast<size_t>(write.bytes));
   });
 }
 

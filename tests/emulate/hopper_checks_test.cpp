@@ -154,6 +154,20 @@ TEST(HopperChecks, BulkStores) {
                    .run(256));
 }
 
+// As an H200 was seen to do: a row that ends within 16 bytes is written to the end of them.
+TEST(HopperChecks, BulkStoresWriteWhole16Bytes) {
+  HandKernel kernel = bulk(
+      "shared.x[0][t] = 100 + t;\ntw::fence_async_shared();\n__syncthreads();\n"
+      "if (t == 0) {\n  tw::tma_store(a_map, shared.x[0], 32, 0);\n  tw::tma_store_commit();\n"
+      "  tw::tma_store_wait<0>();\n}\n");
+  kernel.maps[0].map.sizes = {58, 4};
+  std::vector<float> result;
+  expect_clean(kernel.run(256, {}, &result));
+  EXPECT_EQ(result[57], 125);
+  EXPECT_EQ(result[59], 127);
+  EXPECT_EQ(result[60], 60);
+}
+
 TEST(HopperChecks, CopiesThatTheHardwareDoesNotHave) {
   const auto loading_to = [](const std::string& place, const std::string& at) {
     return bulk(
