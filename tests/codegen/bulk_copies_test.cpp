@@ -103,7 +103,8 @@ TEST(BulkCopies, NeedLimitsThatAreTheTensors) {
   const Lowered cut =
       lower_case(product_in_two_loops(bf16, 64, 64, 160, 40), wgmma_config(), {64, 64, 32, 32});
   EXPECT_EQ(cut.laid_out.bulk.size(), 2u);
-  EXPECT_EQ(codegen::print_cuda(cut.kernel, parse_target("sm_90a")).find("tw::copy_async"),
+  // The first one's tiles come by other copies.
+  EXPECT_NE(codegen::print_cuda(cut.kernel, parse_target("sm_90a")).find("tw::copy_async<"),
             std::string::npos);
 }
 
@@ -357,7 +358,7 @@ TEST(Reports, SayHowTensorsTravel) {
   const std::map<std::string, std::string> all = {
       {"arg0", "tma copy 64"}, {"arg1", "tma copy 128"}, {"c", "tma store 128"}};
   EXPECT_EQ(kinds(product_of("nn", bf16, 128, 128, 128)), all);
-  EXPECT_EQ(kinds(product_of("nn", bf16, 128, 128, 100)).at("arg0"), "sync copy 8");
+  EXPECT_EQ(kinds(product_of("nn", bf16, 128, 128, 100)).at("arg0"), "cp_async copy 8");
 }
 
 }  // namespace
