@@ -94,10 +94,11 @@ std::string load_text(int rank, bool multicast) {
   const Coordinates at(rank, multicast ? 4 : 3);
   return fmt::format(
       R"(__device__ __forceinline__ void tma_load{0}(
-    void* to, const TensorMap& map, Barrier* barrier, {1}{2}) {{
+    void* to, const TensorMap& map, Barrier* barrier,
+    {1}{2}) {{
   asm volatile(
-      "cp.async.bulk.tensor.{3}d.shared::cluster.global.mbarrier::complete_tx::bytes{4} "
-      "[%0], [%1, {{{5}}}], [%2]{6};"
+      "cp.async.bulk.tensor.{3}d.shared::cluster.global.mbarrier::complete_tx::bytes"
+      "{4} [%0], [%1, {{{5}}}], [%2]{6};"
       :: "r"(shared_address(to)), "l"(&map), "r"(shared_address(barrier)),{7}
          {8} : "memory");
 }})",

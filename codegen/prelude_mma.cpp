@@ -21,7 +21,8 @@ constexpr std::string_view kLoad =
 }})";
 
 constexpr std::string_view kMultiply =
-    R"(__device__ __forceinline__ void {name}({acc}* top, {acc}* bottom, const void* a, const void* b) {{
+    R"(__device__ __forceinline__ void {name}(
+    {acc}* top, {acc}* bottom, const void* a, const void* b) {{
   unsigned x[4], y[2];
   memcpy(x, a, sizeof x);  // renamings of registers, not copies
   memcpy(y, b, sizeof y);

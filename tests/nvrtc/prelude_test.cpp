@@ -207,7 +207,8 @@ extern "C" __global__ void move_{n}(const {type}* a, {type}* b) {{
 TEST(Accesses, MoveTheirBytesAtOnce) {
   for (int d = 0; d < kDTypeCount; ++d) {
     const DType dtype = static_cast<DType>(d);
-    std::string code = prelude_text({"load", "store", "f16", "bf16"}, parse_target("sm_80"));
+    std::string code =
+        prelude_text({"load", "store", "f16", "bf16", "f8e4m3", "f8e5m2"}, parse_target("sm_80"));
     int widths = 0;
     for (int bytes = size_of(dtype); bytes <= 16; bytes *= 2, ++widths)
       code += moving_kernel(cuda_type(dtype), bytes / size_of(dtype));

@@ -95,7 +95,8 @@ template <int n> __device__ __forceinline__ void matrix_load_transposed(void* to
 }
 // 16 x 8 results += a b, by the warp: lane l holds columns 2 (l % 4) and the next of rows l / 4
 // (top) and l / 4 + 8 (bottom)
-__device__ __forceinline__ void mma_m16n8k16_bf16(float* top, float* bottom, const void* a, const void* b) {
+__device__ __forceinline__ void mma_m16n8k16_bf16(
+    float* top, float* bottom, const void* a, const void* b) {
   unsigned x[4], y[2];
   memcpy(x, a, sizeof x);  // renamings of registers, not copies
   memcpy(y, b, sizeof y);

@@ -74,10 +74,11 @@ struct alignas(64) TensorMap { unsigned long long opaque[16]; };
 // starts a copy of the box at these coordinates (x is the fastest dimension), zeros where the
 // tensor has ended, to shared memory; its bytes arrive at the barrier
 __device__ __forceinline__ void tma_load(
-    void* to, const TensorMap& map, Barrier* barrier, int x, int y) {
+    void* to, const TensorMap& map, Barrier* barrier,
+    int x, int y) {
   asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
-      "[%0], [%1, {%3, %4}], [%2];"
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+      " [%0], [%1, {%3, %4}], [%2];"
       :: "r"(shared_address(to)), "l"(&map), "r"(shared_address(barrier)),
          "r"(x), "r"(y) : "memory");
 }
