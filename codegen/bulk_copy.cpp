@@ -46,6 +46,28 @@ std::vector<int> map_order(const ir::AccessView& access, int contiguous) {
   return order;
 }
 
+/// The part of a tile that one copy moves.
+struct Box {
+  int64_t rows, columns;  // columns along the tensor's contiguous dimension
+};
+
+/// Fills in the sizes, strides and box of `map` for the dimensions `dims` of the access `op`; false
+/// where positions that it must not touch could be inside the tensor, or need more than an int.
+bool describe_box(const ir::Facts& facts, const Op& op, const TensorSpec& spec, const Box& box,
+                  const std::vector<int>& dims, TensorMapSpec& map) {
+  const ir::AccessView access(op);
+  for (int d : dims) {
+    const Value* index = access.indices[d];
+    if (spec.sizes[d] > std::numeric_limits<int32_t>::max() / 2) return false;
+    if (!limit_is_tensors(facts, op, index, d, spec.sizes[d])) return false;
+    const bool contiguous = d == dims.front();
+    map.sizes.push_back(spec.sizes[d]);
+    map.strides.push_back(contiguous ? 1 : spec.strides[d]);
+    map.box.push_back(static_cast<int>(contiguous ? box.columns : is_slice(index) ? box.rows : 1));
+  }
+  return true;
+}
+
 std::optional<BulkCopy> bulk_copy(const LaidOut& out, const ir::Facts& facts, const Op& copy) {
   const ir::AccessView access(copy);
   const ir::Param* param = out.fn.param_of(access.tensor);
@@ -68,17 +90,8 @@ std::optional<BulkCopy> bulk_copy(const LaidOut& out, const ir::Facts& facts, co
   result.bytes = shared.size() * element_bytes;
   result.map.dtype = spec.dtype;
   result.map.swizzle = swizzle_bytes(shared, element_bytes);
-  for (int d : result.dims) {
-    const Value* index = access.indices[d];
-    if (spec.sizes[d] > std::numeric_limits<int32_t>::max() / 2) return std::nullopt;
-    if (!limit_is_tensors(facts, copy, index, d, spec.sizes[d])) return std::nullopt;
-    result.map.sizes.push_back(spec.sizes[d]);
-    result.map.strides.push_back(d == plan.facts.contiguous_dim ? 1 : spec.strides[d]);
-    const bool contiguous = d == plan.facts.contiguous_dim;
-    result.map.box.push_back(contiguous        ? static_cast<int>(shared.panel)
-                             : is_slice(index) ? static_cast<int>(rows)
-                                               : 1);
-  }
+  if (!describe_box(facts, copy, spec, {rows, shared.panel}, result.dims, result.map))
+    return std::nullopt;
   return result;
 }
 
@@ -205,16 +218,8 @@ std::optional<BulkStore> bulk_store(const ir::Function& fn, const ir::Facts& fac
   result.dims = map_order(access, found.contiguous_dim);
   result.map.dtype = spec.dtype;
   result.map.swizzle = swizzle_bytes(result.panel, bytes);
-  for (int d : result.dims) {
-    const Value* index = access.indices[d];
-    if (!limit_is_tensors(facts, store, index, d, spec.sizes[d])) return std::nullopt;
-    const bool contiguous = d == found.contiguous_dim;
-    result.map.sizes.push_back(spec.sizes[d]);
-    result.map.strides.push_back(contiguous ? 1 : spec.strides[d]);
-    result.map.box.push_back(contiguous        ? static_cast<int>(whole->panel)
-                             : is_slice(index) ? kPieceRows
-                                               : 1);
-  }
+  if (!describe_box(facts, store, spec, {kPieceRows, whole->panel}, result.dims, result.map))
+    return std::nullopt;
   return result;
 }
 
