@@ -1,6 +1,7 @@
 #include "tilewright/codegen/known_value.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tilewright/ir/builder.h"
 
@@ -34,6 +35,15 @@ std::optional<int64_t> known_value(const ir::Function& fn, const ir::Value* valu
     default:
       return std::nullopt;
   }
+}
+
+bool is_zero_fill(const ir::Value* tile) {
+  if (tile->def == nullptr || tile->def->kind != ir::OpKind::broadcast) return false;
+  const ir::Op* scalar = tile->def->operand(0)->def;
+  if (scalar == nullptr || scalar->kind != ir::OpKind::constant) return false;
+  const ir::Attr& number = *scalar->find(ir::AttrKey::value);
+  if (const auto* real = std::get_if<double>(&number)) return *real == 0 && !std::signbit(*real);
+  return std::get<int64_t>(number) == 0;
 }
 
 }  // namespace tilewright::codegen

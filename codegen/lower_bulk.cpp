@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tilewright/codegen/bulk_copy.h"
+#include "tilewright/codegen/known_value.h"
 #include "tilewright/codegen/lowering.h"
 #include "tilewright/ir/error.h"
 
@@ -154,7 +155,7 @@ void find_overwriting(Lowering& lowering, const Op& op, const Steps& steps) {
   if (steps.count->kind != Expr::Kind::integer || steps.count->value < 1) return;
   const ir::LoopView view(op);
   for (size_t i = 0; i < view.carried.size(); ++i) {
-    if (!is_zero_fill(lowering, view.inits[i])) continue;
+    if (!is_zero_fill(view.inits[i])) continue;
     const Op* only = nullptr;
     int uses = 0;
     ir::for_each_op(*view.body, [&](const Op& inner) {

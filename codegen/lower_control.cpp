@@ -3,6 +3,7 @@
 
 #include "tilewright/codegen/bulk_copy.h"
 #include "tilewright/codegen/function_exprs.h"
+#include "tilewright/codegen/known_value.h"
 #include "tilewright/codegen/lowering.h"
 #include "tilewright/codegen/pipeline.h"
 #include "tilewright/codegen/prelude.h"
@@ -60,20 +61,11 @@ std::string save_array(Lowering& lowering, const Value* value) {
 
 }  // namespace
 
-bool is_zero_fill(Lowering& lowering, const Value* value) {
-  if (value->def == nullptr || value->def->kind != OpKind::broadcast) return false;
-  const Value* x = value->def->operand(0);
-  if (x->def == nullptr || x->def->kind != OpKind::constant) return false;
-  const ExprRef scalar = scalar_value(lowering, x);
-  return is_integer(scalar, 0) ||
-         (scalar->kind == Expr::Kind::real && scalar->number == 0 && !std::signbit(scalar->number));
-}
-
 void declare_carried(Lowering& lowering, const std::vector<const Value*>& carried,
                      const std::vector<const Value*>& inits) {
   for (size_t i = 0; i < carried.size(); ++i) {
     if (carried[i]->type.is_tile()) {
-      const bool zero = is_zero_fill(lowering, inits[i]);
+      const bool zero = is_zero_fill(inits[i]);
       if (inits[i]->def != nullptr) lowering.at_source(*inits[i]->def);
       if (carried[i]->name.empty())
         const_cast<Value*>(carried[i])->name = name_of(inits[i], "carried");

@@ -1,4 +1,3 @@
-#include "tilewright/codegen/function_exprs.h"
 #include "tilewright/codegen/lowering.h"
 #include "tilewright/codegen/matrix_unit.h"
 
@@ -9,14 +8,11 @@ std::string prepare_accumulator(Lowering& lowering, const ir::Op& op, const Layo
   const ir::Value* acc = op.operand(2);
   const auto home = lowering.homes.find(result);
   if (home != lowering.homes.end() && home->second == acc) return declare_tile(lowering, result);
-  const bool zero = acc->def != nullptr && acc->def->kind == ir::OpKind::broadcast &&
-                    is_integer(scalar_value(lowering, acc->def->operand(0)), 0);
   const std::string array = declare_tile(lowering, result);
   lowering.arrays.erase(result);
   for_registers(lowering, layout, -1, 1, [&](const RegIndex& index) {
-    const ExprRef from =
-        zero ? constant_expr(int64_t{0}, result->type.dtype) : element_value(lowering, acc, index);
-    lowering.emit(assign(register_element(array, layout, index), from));
+    lowering.emit(
+        assign(register_element(array, layout, index), element_value(lowering, acc, index)));
   });
   return lowering.arrays[result] = array;
 }

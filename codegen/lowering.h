@@ -312,8 +312,6 @@ void bind_results(Lowering& lowering, const ir::Op& op,
                   const std::vector<const ir::Value*>& carried);
 /// A loop without a pipeline, its body emitted by `body`.
 void lower_plain_loop(Lowering& lowering, const ir::Op& op, const std::function<void()>& body);
-/// Whether the tile is known to be zero everywhere.
-bool is_zero_fill(Lowering& lowering, const ir::Value* value);
 /// How many tiles a loop over one axis has.
 ExprRef tile_count(Lowering& lowering, const ir::Value* begin, const ir::Value* limit,
                    int64_t block);

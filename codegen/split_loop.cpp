@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "tilewright/codegen/bulk_copy.h"
+#include "tilewright/codegen/known_value.h"
 #include "tilewright/codegen/pipeline.h"
 #include "tilewright/ir/builder.h"
 #include "tilewright/ir/error.h"
@@ -16,15 +17,6 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-bool is_zero(const Value* value) {
-  if (value->def == nullptr || value->def->kind != OpKind::broadcast) return false;
-  const Op* scalar = value->def->operand(0)->def;
-  if (scalar == nullptr || scalar->kind != OpKind::constant) return false;
-  const ir::Attr& number = *scalar->find(AttrKey::value);
-  if (const auto* real = std::get_if<double>(&number)) return *real == 0 && !std::signbit(*real);
-  return std::get<int64_t>(number) == 0;
-}
-
 /// Whether `next` is `carried` plus products.
 bool adds_products(const Value* next, const Value* carried) {
   while (next->def != nullptr && next->def->kind == OpKind::dot) next = next->def->operand(2);
@@ -34,7 +26,7 @@ bool adds_products(const Value* next, const Value* carried) {
 bool carries_sums(const Op& loop) {
   const ir::LoopView view(loop);
   for (size_t i = 0; i < view.carried.size(); ++i) {
-    if (!view.carried[i]->type.is_tile() || !is_zero(view.inits[i]) ||
+    if (!view.carried[i]->type.is_tile() || !is_zero_fill(view.inits[i]) ||
         !adds_products(view.body->yields().at(i), view.carried[i]))
       return false;
   }
