@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "tilewright/autotune/policy.h"
 #include "tilewright/codegen/config.h"
 #include "tilewright/dsl/trace_fn.h"
 #include "tilewright/runtime/arguments.h"
@@ -19,11 +20,12 @@ namespace tilewright {
 struct LaunchOptions {
   Stream stream = {};                 ///< GPU only
   std::vector<TensorView> out = {};   ///< one for each result that the kernel makes, in its order
-  std::optional<Config> config = {};  ///< else the kernel's (set_config), else the default
+  std::optional<Config> config = {};  ///< else the kernel's (set_config), else as .tune says
   /// At least CompiledKernel::workspace_bytes, on the GPU, contiguous, at a multiple of 256 bytes;
   /// by default the launch allocates what it needs. Launches that run at the same time need their
   /// own.
   TensorView workspace = {};
+  std::optional<TunePolicy> tune = {};  ///< else TILEWRIGHT_TUNE's
 };
 
 /// What to compile for.
@@ -36,6 +38,8 @@ struct CompileOptions {
   /// Arguments that will be the same memory: positions among tensors and run-time scalars, then
   /// results.
   std::vector<std::vector<int>> alias_groups = {};
+  /// Else TILEWRIGHT_TUNE's; off when that is not set and .target is given or there is no GPU.
+  std::optional<TunePolicy> tune = {};
 };
 
 /// An argument of one call. Tensors are borrowed.
