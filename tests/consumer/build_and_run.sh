@@ -13,7 +13,7 @@ if [ "$kind" = installed ]; then
   cmake --install "$build" --prefix "$work/prefix" >"$work/install.log"
   where=(-DCMAKE_PREFIX_PATH="$work/prefix")
 else
-  where=(-DTILEWRIGHT_SOURCE="$source")
+  where=(-DTILEWRIGHT_SOURCE="$source" -DTILEWRIGHT_PCH=ON)
 fi
 # Not optimized: the nested library is built a second time.
 cmake -S "$source/tests/consumer/project" -B "$work/build" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" \

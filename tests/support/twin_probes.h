@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <random>
 #include <set>
 #include <string>
@@ -40,6 +41,9 @@ struct TwinProbe {
     codegen::TensorMapSpec spec;
   };
   std::vector<Map> maps = {};
+
+  /// In lists of tests.
+  friend void PrintTo(const TwinProbe& probe, std::ostream* out) { *out << probe.name; }
 
   Words inputs() const {
     std::mt19937 random(static_cast<unsigned>(name.size()) * 977 + static_cast<unsigned>(in_words));
