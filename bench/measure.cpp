@@ -1,83 +1,43 @@
 #include "bench/measure.h"
 
 #include <algorithm>
-#include <cmath>
 
-#include "bench/graph.h"
+#include "tilewright/autotune/measure.h"
+#include "tilewright/runtime/driver.h"
 
 namespace tilewright::bench {
-namespace {
-
-void one_pass(const Contestant& contestant, int sets, const Stream& stream) {
-  for (int set = 0; set < sets; ++set) contestant.enqueue(set, stream);
-}
-
-// Microseconds of one pass over all sets by the fastest contestant, after a first one.
-double fastest_pass(std::span<const Contestant> contestants, int sets, const Stream& stream) {
-  double fastest = 1e30;
-  for (const Contestant& contestant : contestants) {
-    one_pass(contestant, sets, stream);
-    Event begin, end;
-    begin.record(stream);
-    one_pass(contestant, sets, stream);
-    end.record(stream);
-    fastest = std::min(fastest, 1e3 * double{end.since(begin)});
-  }
-  return fastest;
-}
-
-}  // namespace
 
 int sets_for_cold_cache(int64_t bytes) {
-  const int64_t twice = 2 * l2_bytes(0);
-  return static_cast<int>(std::max<int64_t>(2, twice / std::max<int64_t>(bytes, 1) + 1));
+  return tune::sets_for_cold_cache(bytes, runtime::device_info(0).l2_bytes);
 }
 
 Timing summarize(std::vector<double> times) {
-  std::ranges::sort(times);
-  const size_t n = times.size();
-  const auto quantile = [&](double q) {
-    return times[static_cast<size_t>(std::lround(q * static_cast<double>(n - 1)))];
-  };
-  Timing timing;
-  timing.median = n % 2 == 1 ? times[n / 2] : (times[n / 2 - 1] + times[n / 2]) / 2;
-  timing.spread = (quantile(0.9) - quantile(0.1)) / timing.median;
-  timing.replays = static_cast<int>(n);
-  return timing;
+  const tune::Summary summary = tune::summarize(std::move(times));
+  return {.median = summary.median, .spread = summary.spread, .replays = summary.samples};
 }
 
 std::vector<Timing> race(std::span<const Contestant> contestants, int sets,
                          const RaceOptions& options) {
-  const Stream stream = Stream::create();
-  const double pass = fastest_pass(contestants, sets, stream);
-  const int passes =
-      std::clamp(static_cast<int>(std::ceil(options.replay_us / pass)), 1, options.most_passes);
-  std::vector<Graph> graphs;
-  for (const Contestant& contestant : contestants)
-    graphs.emplace_back(stream, [&] {
-      for (int i = 0; i < passes; ++i) one_pass(contestant, sets, stream);
-    });
-  for (const Graph& graph : graphs) graph.launch(stream);  // uploads it
-
-  const int count = static_cast<int>(graphs.size()), replays = count * options.rounds;
-  const auto turn = [&](int i) { return (i + i / count) % count; };
-  std::vector<Event> marks(static_cast<size_t>(replays) + 1);
-  marks[0].record(stream);
-  for (int i = 0; i < replays; ++i) {
-    graphs[static_cast<size_t>(turn(i))].launch(stream);
-    marks[static_cast<size_t>(i) + 1].record(stream);
-  }
-  stream.synchronize();
-
-  std::vector<std::vector<double>> times(graphs.size());
+  constexpr Device device = Device::cuda(0);
+  const Stream stream = Stream::create(device);
+  std::vector<tune::Runner> runners;
+  for (const Contestant& contestant : contestants) runners.emplace_back(contestant.enqueue);
+  double pass = 1e30;  // of the fastest
+  for (const tune::Runner& runner : runners)
+    pass = std::min(pass, tune::time_pass(runner, sets, stream, device));
+  const int passes = tune::passes_for(pass, options.replay_us, options.most_passes);
   const int calls = passes * sets;
-  for (int i = 0; i < replays; ++i) {
-    const float ms = marks[static_cast<size_t>(i) + 1].since(marks[static_cast<size_t>(i)]);
-    times[static_cast<size_t>(turn(i))].push_back(1e3 * double{ms} / calls);
+  std::vector<runtime::Graph> graphs;
+  for (const tune::Runner& runner : runners) graphs.push_back(runner.capture(sets, passes, stream));
+  std::vector<tune::Replayed> replayed;
+  for (const runtime::Graph& graph : graphs) {
+    graph.launch(stream);  // uploads it
+    replayed.push_back({.graph = &graph, .calls = calls});
   }
   std::vector<Timing> timings;
-  for (std::vector<double>& all : times) {
-    timings.push_back(summarize(std::move(all)));
+  for (std::vector<double>& times :
+       tune::replay_in_turns(replayed, options.rounds, stream, device)) {
+    timings.push_back(summarize(std::move(times)));
     timings.back().calls = calls;
   }
   return timings;

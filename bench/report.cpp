@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "bench/graph.h"
 #include "bench/peers.h"
 #include "tilewright/runtime/driver.h"
 #include "tilewright/runtime/nvrtc.h"
@@ -77,7 +76,7 @@ Machine describe_machine() {
   machine.cublas = cublas_version();
   machine.date = fmt::format("{:%Y-%m-%d %H:%M} UTC", fmt::gmtime(std::time(nullptr)));
   machine.multiprocessors = info.multiprocessors;
-  machine.l2_bytes = l2_bytes(0);
+  machine.l2_bytes = runtime::device_info(0).l2_bytes;
   return machine;
 }
 

@@ -7,36 +7,29 @@
 #include <span>
 #include <string>
 
-namespace tilewright::bench {
+#include "tilewright/autotune/child_process.h"
 
-/// Where a child writes its answers; its standard output goes where the errors go.
-inline constexpr int kAnswerFile = 3;
+namespace tilewright::bench {
 
 /// One child process, killed when this is destroyed. Move-only. Throws std::runtime_error when none
 /// can be started.
 class Worker {
  public:
   /// Starts this program with one argument; another `program` for tests.
-  explicit Worker(const std::string& argument, const std::string& program = "/proc/self/exe");
-  Worker(Worker&& other) noexcept;
-  Worker& operator=(Worker&& other) noexcept;
-  ~Worker();
+  explicit Worker(const std::string& argument, const std::string& program = "/proc/self/exe")
+      : child_(program, {argument}) {}
 
   /// Hands over a job: a line. A child that has ended shows at the next receive().
-  void send(const std::string& line);
+  void send(const std::string& line) { child_.send(line + "\n"); }
   /// The next line of an answer. Nothing after `seconds` without one, or when the child has ended:
   /// why() tells. The child is then killed.
   std::optional<std::string> receive(double seconds);
-  const std::string& why() const { return why_; }
-  bool alive() const { return pid_ > 0; }
-  int answers() const { return from_; }
+  const std::string& why() const { return child_.why(); }
+  bool alive() const { return child_.alive(); }
+  int answers() const { return child_.file(); }
 
  private:
-  void close_pipes();
-  std::string end();
-
-  int pid_ = -1, to_ = -1, from_ = -1;
-  std::string pending_, why_;
+  tune::ChildProcess child_;
 };
 
 /// What became of a job: a line, or a problem.

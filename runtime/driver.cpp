@@ -66,6 +66,7 @@ DeviceInfo query(const DriverFunctions& call, int device) {
   info.major = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
   info.minor = attribute(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   info.multiprocessors = attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  info.l2_bytes = attribute(CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
   info.shared_bytes = attribute(CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
   info.pageable_access = attribute(CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS) != 0;
   return info;
@@ -228,6 +229,13 @@ void* allocate_device(int64_t bytes) {
 
 void free_device(void* pointer) noexcept {
   if (pointer != nullptr) driver_calls().cuMemFree(device_address(pointer));
+}
+
+int64_t free_device_bytes() {
+  size_t free = 0, total = 0;
+  if (driver_calls().cuMemGetInfo == nullptr) return 0;
+  check_driver(driver_calls().cuMemGetInfo(&free, &total), "asking for free device memory");
+  return static_cast<int64_t>(free);
 }
 
 void synchronize_device() {

@@ -45,6 +45,7 @@ struct DeviceInfo {
   int major = 0, minor = 0;
   int multiprocessors = 0;
   int64_t memory_bytes = 0;
+  int64_t l2_bytes = 0;          ///< size of the L2 cache
   int64_t shared_bytes = 0;      ///< opt-in dynamic shared memory per block
   bool pageable_access = false;  ///< kernels can read any host memory
 };
@@ -119,6 +120,9 @@ TensorMap encode_tensor_map(const codegen::TensorMapSpec& spec, const void* base
 /// Enqueues a kernel; `params` points to one pointer per parameter.
 void launch_kernel(CUfunc_st* function, const LaunchShape& shape, CUstream_st* stream,
                    void** params, std::string_view what);
+/// How many blocks of a kernel the current device runs at the same time. Raises cuda_call.
+int64_t resident_blocks(CUfunc_st* function, const LaunchShape& shape, int device,
+                        std::string_view what);
 void fill_bytes(void* pointer, int value, int64_t bytes, CUstream_st* stream);
 void copy_to_device(void* to, const void* from, int64_t bytes, CUstream_st* stream);
 void copy_to_host(void* to, const void* from, int64_t bytes, CUstream_st* stream);
@@ -126,6 +130,8 @@ void copy_on_device(void* to, const void* from, int64_t bytes, CUstream_st* stre
 /// Device memory, 256-byte aligned; null for 0 bytes. Raises device_out_of_memory.
 void* allocate_device(int64_t bytes);
 void free_device(void* pointer) noexcept;
+/// Device memory that is free just now, bytes; 0 where the driver does not say.
+int64_t free_device_bytes();
 /// Waits for everything on the device.
 void synchronize_device();
 
