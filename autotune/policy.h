@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace tilewright {
@@ -20,7 +21,9 @@ enum class TunePolicy : uint8_t {
 std::string_view to_string(TunePolicy policy);
 /// The policy called `text`. Raises tune_policy.
 TunePolicy parse_tune_policy(std::string_view text);
-/// TILEWRIGHT_TUNE, read at every call; cached when it is not set. Raises tune_policy.
+/// TILEWRIGHT_TUNE, read at every call; nothing when it is not set. Raises tune_policy.
+std::optional<TunePolicy> environment_tune_policy();
+/// The same; cached when it is not set. Raises tune_policy.
 TunePolicy default_tune_policy();
 
 }  // namespace tilewright

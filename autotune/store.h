@@ -71,7 +71,9 @@ class Store {
   Store& operator=(Store&&) noexcept;
   ~Store();
 
-  /// The user's store: tuning.sqlite in runtime::cache_folder().
+  /// The file of the user's store: tuning.sqlite in runtime::cache_folder(); empty without a home.
+  static std::string user_path();
+  /// The user's store; one for the process.
   static Store& user();
   /// The user's store, then those of TILEWRIGHT_CONFIG_PATH (files, or folders that hold a
   /// tuning.sqlite, separated by colons; read only) in its order.
@@ -80,8 +82,8 @@ class Store {
   const std::string& path() const;  ///< empty where there is no home folder
 
   /// Adds trials in one transaction, after which they survive a crash of the process. `effort` is
-  /// that of the search: "quick", "full"; empty for trials that were no search. False when they
-  /// could not be kept.
+  /// that of the search that is done with them: "quick", "full"; empty while it goes on, and for
+  /// trials that were no search. False when they could not be kept.
   bool add(const TuneKey& key, std::span<const Trial> trials, std::string_view effort);
 
   /// The best config of this very key: of each config's last trial the least upper end of its
@@ -95,7 +97,7 @@ class Store {
   std::vector<Entry> entries(const EntryFilter& filter = {});
   /// The trials of an entry, oldest first.
   std::vector<Trial> trials(int64_t entry);
-  /// Removes entries with their trials; how many.
+  /// Removes entries with their trials; how many. Raises store_file when it cannot.
   int64_t remove(const EntryFilter& filter);
 
   /// Takes over the trials of another store that this one does not have; how many. Raises
@@ -106,7 +108,8 @@ class Store {
   std::optional<std::string> calibration(std::string_view device, std::string_view driver);
   bool set_calibration(std::string_view device, std::string_view driver, std::string_view text);
 
-  /// Empty when the file is sound, else what SQLite's integrity_check says.
+  /// Empty when the file is sound, else what SQLite's integrity_check says, or why it cannot be
+  /// asked.
   std::string check();
 
  private:

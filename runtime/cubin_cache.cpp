@@ -36,6 +36,15 @@ bool lineinfo_wanted() {
   return value != nullptr && std::string_view(value) == "1";
 }
 
+// The text that profilers show, where line information says that it is.
+void keep_source(const std::string& folder, const std::string& file, const std::string& source,
+                 const std::string& name) {
+  std::string problem;
+  make_private_folder(folder);
+  if (!write_file_atomically(file, source, problem))
+    log(LogLevel::warning, "the source of kernel {} cannot be kept: {}", name, problem);
+}
+
 Hash128 key_of(const std::string& source, const Target& target, bool lineinfo,
                const std::string& compiler) {
   CudaOptions options;
@@ -49,6 +58,9 @@ Hash128 key_of(const std::string& source, const Target& target, bool lineinfo,
 
 }  // namespace
 
+CubinCache::CubinCache(std::string folder, int64_t capacity)
+    : folder_(capacity > 0 ? std::move(folder) : std::string()), capacity_(capacity) {}
+
 CubinCache& CubinCache::instance() {
   static CubinCache cache(cache_folder());
   return cache;
@@ -58,38 +70,67 @@ std::string CubinCache::path_of(const Hash128& key) const {
   return folder_.empty() ? std::string() : folder_ + "/" + key.hex() + ".twc";
 }
 
-std::shared_ptr<const CompiledCuda> CubinCache::get(const Hash128& key, const Make& make) {
-  std::shared_ptr<Slot> slot;
-  {
-    std::lock_guard lock(mutex_);
-    std::shared_ptr<Slot>& known = slots_[key];
-    if (!known) known = std::make_shared<Slot>();
-    slot = known;
+std::shared_ptr<CubinCache::Slot> CubinCache::slot_of(const Hash128& key) {
+  std::lock_guard lock(mutex_);
+  std::shared_ptr<Slot>& known = slots_[key];
+  if (!known) known = std::make_shared<Slot>();
+  return known;
+}
+
+// The entry that is on disk; the slot is locked.
+std::shared_ptr<const CompiledCuda> CubinCache::known(Slot& slot, const std::string& path) const {
+  if (path.empty()) return nullptr;
+  const auto bytes = read_file(path);
+  if (!bytes) return nullptr;
+  if (auto entry = decode_entry(*bytes)) {
+    mark_used(path);
+    return slot.entry = std::make_shared<const CompiledCuda>(std::move(*entry));
   }
+  log(LogLevel::info, "the cached kernel {} is damaged and is made again", path);
+  return nullptr;
+}
+
+std::shared_ptr<const CompiledCuda> CubinCache::get(const Hash128& key, const Make& make,
+                                                    CacheUse use) {
+  const std::shared_ptr<Slot> slot = slot_of(key);
   std::lock_guard lock(slot->mutex);
   if (slot->entry) return slot->entry;
   const std::string path = path_of(key);
-  if (!path.empty()) {
-    if (const auto bytes = read_file(path)) {
-      if (auto entry = decode_entry(*bytes))
-        return slot->entry = std::make_shared<const CompiledCuda>(std::move(*entry));
-      log(LogLevel::info, "the cached kernel {} is damaged and is made again", path);
+  std::shared_ptr<const CompiledCuda> entry = slot->borrowed.lock();
+  if (entry && use != CacheUse::keep) return entry;
+  if (!entry) {
+    if (auto found = known(*slot, path)) return found;
+    if (use == CacheUse::look_up) return nullptr;
+    entry = std::make_shared<const CompiledCuda>(make());
+    if (use == CacheUse::forget) {
+      slot->borrowed = entry;
+      return entry;
     }
   }
-  auto fresh = std::make_shared<const CompiledCuda>(make());
-  if (!path.empty()) store(path, *fresh);
-  return slot->entry = std::move(fresh);
+  if (!path.empty()) store(path, *entry);
+  return slot->entry = std::move(entry);
 }
 
 void CubinCache::store(const std::string& path, const CompiledCuda& entry) {
   std::string problem;
-  if (write_file_atomically(path, encode_entry(entry), problem)) return;
+  const std::string bytes = encode_entry(entry);
+  make_private_folder(folder_);
+  if (write_file_atomically(path, bytes, problem))
+    return account(static_cast<int64_t>(bytes.size()));
   std::call_once(warned_, [&] {
     log(LogLevel::warning,
         "compiled kernels cannot be kept ({}), so every process compiles them again; set "
         "TILEWRIGHT_CACHE_DIR to a writable folder",
         problem);
   });
+}
+
+// Looks at the folder when first written to, and then only when what this process added may have
+// filled it.
+void CubinCache::account(int64_t bytes) {
+  std::lock_guard lock(trim_mutex_);
+  if (estimate_ >= 0) estimate_ += bytes;
+  if (estimate_ < 0 || estimate_ > capacity_) estimate_ = trim_cache(folder_, capacity_);
 }
 
 std::string cache_folder() {
@@ -141,18 +182,17 @@ std::optional<CompiledCuda> decode_entry(std::string_view bytes) {
 
 std::shared_ptr<const CompiledCuda> compile_cached(const std::string& source,
                                                    const std::string& name, const Target& target,
-                                                   CubinCache& cache) {
+                                                   CubinCache& cache, CacheUse use) {
   const bool lineinfo = lineinfo_wanted();
   const Hash128 key = key_of(source, target, lineinfo, nvrtc_identity(cache.folder()));
   CudaOptions options;
   options.lineinfo = lineinfo;
   if (lineinfo && !cache.folder().empty()) {
     options.file = fmt::format("{}/{}.cu", cache.folder(), key.hex());
-    std::string problem;
-    if (!write_file_atomically(options.file, source, problem))
-      log(LogLevel::warning, "the source of kernel {} cannot be kept: {}", name, problem);
+    if (use == CacheUse::keep) keep_source(cache.folder(), options.file, source, name);
   }
-  return cache.get(key, [&] { return compile_cuda(source, name, target, options); });
+  return cache.get(
+      key, [&] { return compile_cuda(source, name, target, options); }, use);
 }
 
 }  // namespace tilewright::runtime

@@ -18,6 +18,7 @@
 #include "tilewright/ir/error.h"
 #include "tilewright/runtime/cubin_cache.h"
 #include "tilewright/runtime/emulator_cluster.h"
+#include "tilewright/runtime/file.h"
 #include "tilewright/runtime/hash.h"
 
 namespace tilewright::runtime {
@@ -62,6 +63,7 @@ std::string object_folder() {
   const std::string cache = cache_folder();
   std::error_code failed;
   if (!cache.empty()) {
+    make_private_folder(cache);
     const fs::path folder = fs::path(cache) / "emulator";
     fs::create_directories(folder, failed);
     if (!failed && ::access(folder.c_str(), W_OK) == 0) return folder;

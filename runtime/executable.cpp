@@ -1,5 +1,6 @@
 #include "tilewright/runtime/executable.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <functional>
@@ -87,6 +88,11 @@ Executable::KernelLaunch Executable::load(const codegen::KernelStep& step,
   made.shape = {1, step.threads, step.cluster, step.shared_bytes, step.cooperative};
   made.function = module.function(step.symbol, made.shape);
   made.grid = amount(step.grid);
+  // Blocks that meet at barriers are all resident; each takes as many tiles as there are for it.
+  if (step.cooperative) {
+    const ContextScope scope(device_);
+    made.most_blocks = resident_blocks(made.function, made.shape, device_, step.symbol);
+  }
   for (const codegen::KernelParam& param : step.params) {
     internal_check(
         param.source >= 0 && static_cast<size_t>(param.source) < params_.size() + workspace_.size(),
@@ -164,6 +170,8 @@ void Executable::run(const KernelLaunch& kernel, std::span<ParamValue> values,
   LaunchShape shape = kernel.shape;
   shape.grid = evaluate(kernel.grid, params);
   if (shape.grid == 0) return;
+  if (shape.cooperative)
+    shape.grid = std::min(shape.grid, std::max<int64_t>(kernel.most_blocks, 1));
   if (shape.grid > std::numeric_limits<int32_t>::max())
     raise(ErrorId::grid_too_large, {}, name_, shape.grid);
   Scratch<void*> pointers(kernel.sources.size());
@@ -181,12 +189,12 @@ void Executable::run(const KernelLaunch& kernel, std::span<ParamValue> values,
 }
 
 std::vector<std::shared_ptr<const CompiledCuda>> compile_plan(const codegen::Plan& plan,
-                                                              CubinCache& cache) {
+                                                              CubinCache& cache, CacheUse use) {
   std::vector<const codegen::KernelStep*> kernels;
   for (const codegen::Step& step : plan.steps)
     if (step.kind == codegen::Step::Kind::kernel) kernels.push_back(&step.kernel);
   const auto compile = [&](const codegen::KernelStep& kernel) {
-    return compile_cached(kernel.source, kernel.symbol, plan.target, cache);
+    return compile_cached(kernel.source, kernel.symbol, plan.target, cache, use);
   };
   // All but the first on threads of their own; an exception of one comes out of its future.
   std::vector<std::future<std::shared_ptr<const CompiledCuda>>> others;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -61,6 +62,7 @@ class Executable {
     CUfunc_st* function = nullptr;
     LaunchShape shape;
     Amount grid;
+    int64_t most_blocks = std::numeric_limits<int32_t>::max();  // of a launch
     std::vector<int> sources;  // index of the parameter, or params + index of the workspace buffer
     std::vector<std::unique_ptr<TensorMapCache>>
         maps;           // by parameter; null: takes the value itself
@@ -93,8 +95,9 @@ class Executable {
 };
 
 /// Compiles every kernel step of a plan through the cache, several at the same time; the result
-/// fits Executable.
+/// fits Executable. Holds null for kernels that `use` did not allow to compile.
 std::vector<std::shared_ptr<const CompiledCuda>> compile_plan(
-    const codegen::Plan& plan, CubinCache& cache = CubinCache::instance());
+    const codegen::Plan& plan, CubinCache& cache = CubinCache::instance(),
+    CacheUse use = CacheUse::keep);
 
 }  // namespace tilewright::runtime

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -55,6 +56,16 @@ std::optional<std::string> read_file(const std::string& path) {
     if (got == 0) return bytes;
     bytes.append(chunk, static_cast<size_t>(got));
   }
+}
+
+bool make_private_folder(const std::string& path) {
+  const std::filesystem::path folder(path);
+  std::error_code ignored;
+  if (folder.empty() || std::filesystem::is_directory(folder, ignored)) return true;
+  if (folder.has_parent_path() && folder.parent_path() != folder)
+    make_private_folder(folder.parent_path().string());
+  constexpr mode_t user_alone = 0700;
+  return ::mkdir(path.c_str(), user_alone) == 0 || std::filesystem::is_directory(folder, ignored);
 }
 
 bool write_file_atomically(const std::string& path, std::string_view bytes, std::string& problem) {

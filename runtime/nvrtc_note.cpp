@@ -58,6 +58,7 @@ std::string nvrtc_identity(const std::string& folder) {
   if (status.version == 0) raise(ErrorId::missing_nvrtc, {}, status.problem);
   std::string identity = identity_of(status.version, status.path);
   if (!file.empty()) {
+    make_private_folder(folder);
     std::string problem;  // without the note the next process only starts slower
     write_file_atomically(file, status.path + "\n" + stamp(status.path) + "\n" + identity + "\n",
                           problem);
