@@ -28,6 +28,14 @@ ExprRef tiles_between(const ExprRef& begin, const ExprRef& limit, int64_t block)
   return call("max", {(extent + integer(block - 1)) / integer(block), integer(0)});
 }
 
+/// As many blocks as the one that needs more.
+ExprRef larger(const ExprRef& x, const ExprRef& y) {
+  if (same(x, y)) return x;  // another role's walk over the same grid
+  if (x->kind == Expr::Kind::integer && y->kind == Expr::Kind::integer)
+    return integer(std::max(x->value, y->value));
+  return call("max", {x, y});
+}
+
 /// A grid loop as its blocks share it. Blocks of a cluster are neighbours along the axis that is
 /// walked first.
 struct Grid {
@@ -122,6 +130,21 @@ ExprRef block_of_cluster(Lowering& lowering) {
   return lowering.cluster_rank;
 }
 
+void lower_grid_barrier(Lowering& lowering, const Op& op) {
+  if (lowering.arrivals.empty()) {
+    KernelParam param;
+    param.name = lowering.arrivals = lowering.names.unique("arrivals");
+    param.dtype = DType::i32;
+    param.written = true;
+    param.source = static_cast<int>(lowering.fn.params.size());
+    lowering.kernel.params.push_back(std::move(param));
+  }
+  lowering.kernel.cooperative = true;
+  lowering.at_source(op);
+  lowering.emit(barrier("what any block stored until here is there for all",
+                        call("tw::grid_barrier", {name(lowering.arrivals)})));
+}
+
 void lower_grid(Lowering& lowering, const Op& op) {
   const Grid grid = inspect(lowering, op);
   // Blocks of a cluster have neighbouring tiles, or parts of the work on one tile.
@@ -142,9 +165,11 @@ void lower_grid(Lowering& lowering, const Op& op) {
   // As many blocks as the device holds at one time; each takes every gridDim.x-th tile.
   const int64_t resident =
       std::max(1, lowering.target.multiprocessors * lowering.config.blocks_per_sm / together);
-  lowering.kernel.grid = grid.clusters->kind == Expr::Kind::integer
-                             ? integer(std::min(grid.clusters->value, resident)) * blocks
-                             : call("min", {grid.clusters, integer(resident)}) * blocks;
+  const ExprRef used = grid.clusters->kind == Expr::Kind::integer
+                           ? integer(std::min(grid.clusters->value, resident)) * blocks
+                           : call("min", {grid.clusters, integer(resident)}) * blocks;
+  lowering.kernel.grid = lowering.has_grid ? larger(lowering.kernel.grid, used) : used;
+  lowering.has_grid = true;
   ExprRef tiles = integer(1);
   for (const ExprRef& count : grid.counts) tiles = tiles * count;
   const std::string tile = lowering.names.unique("tile_id");
