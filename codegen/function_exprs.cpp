@@ -30,14 +30,25 @@ const std::map<Fn, FloatForm>& float_forms() {
                                                 {Fn::exp2, {nullptr, "exp2f", "exp2"}},
                                                 {Fn::log, {nullptr, "logf", "log"}},
                                                 {Fn::log2, {nullptr, "log2f", "log2"}},
+                                                {Fn::log10, {nullptr, "log10f", "log10"}},
+                                                {Fn::log1p, {nullptr, "log1pf", "log1p"}},
+                                                {Fn::expm1, {nullptr, "expm1f", "expm1"}},
                                                 {Fn::sqrt, {nullptr, "sqrtf", "sqrt"}},
                                                 {Fn::rsqrt, {nullptr, "rsqrtf", "rsqrt"}},
                                                 {Fn::sin, {nullptr, "sinf", "sin"}},
                                                 {Fn::cos, {nullptr, "cosf", "cos"}},
+                                                {Fn::tan, {nullptr, "tanf", "tan"}},
+                                                {Fn::asin, {nullptr, "asinf", "asin"}},
+                                                {Fn::acos, {nullptr, "acosf", "acos"}},
+                                                {Fn::atan, {nullptr, "atanf", "atan"}},
+                                                {Fn::sinh, {nullptr, "sinhf", "sinh"}},
+                                                {Fn::cosh, {nullptr, "coshf", "cosh"}},
                                                 {Fn::tanh, {nullptr, "tanhf", "tanh"}},
                                                 {Fn::erf, {nullptr, "erff", "erf"}},
                                                 {Fn::floor, {nullptr, "floorf", "floor"}},
                                                 {Fn::ceil, {nullptr, "ceilf", "ceil"}},
+                                                {Fn::round, {nullptr, "rintf", "rint"}},
+                                                {Fn::trunc, {nullptr, "truncf", "trunc"}},
                                                 {Fn::add, {"+", nullptr, nullptr}},
                                                 {Fn::sub, {"-", nullptr, nullptr}},
                                                 {Fn::mul, {"*", nullptr, nullptr}},
@@ -45,7 +56,8 @@ const std::map<Fn, FloatForm>& float_forms() {
                                                 {Fn::rem, {nullptr, "fmodf", "fmod"}},
                                                 {Fn::min, {nullptr, "tw::min", "tw::min_double"}},
                                                 {Fn::max, {nullptr, "tw::max", "tw::max_double"}},
-                                                {Fn::pow, {nullptr, "powf", "pow"}}};
+                                                {Fn::pow, {nullptr, "powf", "pow"}},
+                                                {Fn::atan2, {nullptr, "atan2f", "atan2"}}};
   return table;
 }
 

@@ -17,7 +17,11 @@ constexpr std::string_view kReserved[] = {
     "typedef", "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "while",
     // CUDA and the printed kernel's own
     "threadIdx", "blockIdx", "blockDim", "gridDim", "warpSize", "tw", "Shared", "shared", "min",
-    "max", "tile", "main"};
+    "max", "tile", "main", "printf",
+    // built-in functions of doubles
+    "acos", "asin", "atan", "atan2", "ceil", "cos", "cosh", "erf", "exp", "exp2", "expm1", "fabs",
+    "floor", "fma", "fmod", "log", "log10", "log1p", "log2", "pow", "rint", "rsqrt", "sin", "sinh",
+    "sqrt", "tan", "tanh", "trunc"};
 
 }  // namespace
 

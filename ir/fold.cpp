@@ -103,6 +103,10 @@ std::optional<double> unary_float(Fn fn, DType dtype, double x) {
       return std::floor(x);
     case Fn::ceil:
       return std::ceil(x);
+    case Fn::round:
+      return std::nearbyint(x);
+    case Fn::trunc:
+      return std::trunc(x);
     case Fn::sqrt:
       return dtype == DType::f32 ? std::sqrt(static_cast<float>(x)) : std::sqrt(x);
     default:

@@ -164,7 +164,9 @@ const Value* simplify_unary(Maker& make, const Candidate& op) {
   const Fn fn = op.fn(), first = inner->fn();
   if (fn == Fn::neg && has_unstable_values(op.type.dtype)) return nullptr;
   if (fn == first && (fn == Fn::neg || fn == Fn::bit_not)) return inner->operand(0);
-  if (fn == first && (fn == Fn::abs || fn == Fn::floor || fn == Fn::ceil)) return op.operand(0);
+  const bool idempotent =
+      fn == Fn::abs || fn == Fn::floor || fn == Fn::ceil || fn == Fn::round || fn == Fn::trunc;
+  if (fn == first && idempotent) return op.operand(0);
   if (fn == Fn::abs && first == Fn::neg) return make.unary(Fn::abs, inner->operand(0));
   return nullptr;
 }

@@ -180,9 +180,18 @@ double transcendental(double x) {
   if constexpr (fn == Fn::exp2) return std::exp2(x);
   if constexpr (fn == Fn::log) return std::log(x);
   if constexpr (fn == Fn::log2) return std::log2(x);
+  if constexpr (fn == Fn::log10) return std::log10(x);
+  if constexpr (fn == Fn::log1p) return std::log1p(x);
+  if constexpr (fn == Fn::expm1) return std::expm1(x);
   if constexpr (fn == Fn::rsqrt) return 1 / std::sqrt(x);
   if constexpr (fn == Fn::sin) return std::sin(x);
   if constexpr (fn == Fn::cos) return std::cos(x);
+  if constexpr (fn == Fn::tan) return std::tan(x);
+  if constexpr (fn == Fn::asin) return std::asin(x);
+  if constexpr (fn == Fn::acos) return std::acos(x);
+  if constexpr (fn == Fn::atan) return std::atan(x);
+  if constexpr (fn == Fn::sinh) return std::sinh(x);
+  if constexpr (fn == Fn::cosh) return std::cosh(x);
   if constexpr (fn == Fn::tanh) return std::tanh(x);
   if constexpr (fn == Fn::erf) return std::erf(x);
 }
@@ -241,6 +250,10 @@ Stored<dtype> unary_element(Stored<dtype> x) {
     return saturated<dtype>(std::floor(x));
   else if constexpr (fn == Fn::ceil)
     return saturated<dtype>(std::ceil(x));
+  else if constexpr (fn == Fn::round)
+    return saturated<dtype>(std::nearbyint(x));
+  else if constexpr (fn == Fn::trunc)
+    return saturated<dtype>(std::trunc(x));
   else if constexpr (fn == Fn::sqrt)
     return round_to<dtype>(std::sqrt(Wide<dtype>{x}));
   else
@@ -253,6 +266,8 @@ Stored<dtype> binary_element(Stored<dtype> x, Stored<dtype> y) {
     return integer_binary<fn, dtype>(x, y);
   else if constexpr (fn == ir::Fn::pow)
     return round_to<dtype>(std::pow(double{x}, double{y}));
+  else if constexpr (fn == ir::Fn::atan2)
+    return round_to<dtype>(std::atan2(double{x}, double{y}));
   else
     return round_to<dtype>(float_binary<fn>(Wide<dtype>{x}, Wide<dtype>{y}));
 }

@@ -68,6 +68,8 @@ TEST(Ops, FunctionsMapToTheirOperation) {
   const auto fn = traced(f32, [](tw::Tile x) {
     x = tw::abs(tw::exp(tw::exp2(tw::log(tw::log2(tw::sqrt(tw::rsqrt(-x)))))));
     x = tw::sin(tw::cos(tw::tanh(tw::erf(tw::floor(tw::ceil(x))))));
+    x = tw::log10(tw::log1p(tw::expm1(tw::tan(tw::asin(tw::acos(tw::atan(x)))))));
+    x = tw::sinh(tw::cosh(tw::round(tw::trunc(tw::atan2(x, 2)))));
     x = tw::pow(tw::minimum(x, 1), tw::maximum(2, tw::min(x, tw::max(x, 3))));
     return tw::fma(x, 2, tw::where(x > 0, x, 0));
   });
@@ -77,13 +79,14 @@ TEST(Ops, FunctionsMapToTheirOperation) {
   });
   EXPECT_EQ(
       fmt::format("{}", fmt::join(names, " ")),
-      "neg rsqrt sqrt log2 log exp2 exp abs ceil floor erf tanh cos sin min max min max pow gt");
+      "neg rsqrt sqrt log2 log exp2 exp abs ceil floor erf tanh cos sin atan acos asin tan expm1 "
+      "log1p log10 atan2 trunc round cosh sinh min max min max pow gt");
   EXPECT_EQ(count(fn, ir::OpKind::fma), 1);
   EXPECT_EQ(count(fn, ir::OpKind::select), 1);
 }
 
 TEST(Ops, ComposedFunctionsRoundHalvesOnce) {
-  for (auto function : {tw::sigmoid, tw::gelu}) {
+  for (auto function : {tw::sigmoid, tw::silu, tw::softplus, tw::gelu, tw::gelu_tanh}) {
     const auto half = traced(f16, [&](tw::Tile x) { return function(x, Loc::current()); });
     EXPECT_EQ(count(half, ir::OpKind::cast), 2);
     const auto single = traced(f32, [&](tw::Tile x) { return function(x, Loc::current()); });

@@ -104,11 +104,14 @@ float f32_of(const numeric::Element& x) {
 
 TEST(EmulatorTwins, Functions) {
   const std::pair<const char*, Fn> unary[] = {
-      {"expf(x)", Fn::exp},   {"exp2f(x)", Fn::exp2}, {"logf(x)", Fn::log},
-      {"log2f(x)", Fn::log2}, {"sqrtf(x)", Fn::sqrt}, {"rsqrtf(x)", Fn::rsqrt},
-      {"sinf(x)", Fn::sin},   {"cosf(x)", Fn::cos},   {"tanhf(x)", Fn::tanh},
-      {"erff(x)", Fn::erf},   {"fabsf(x)", Fn::abs},  {"floorf(x)", Fn::floor},
-      {"ceilf(x)", Fn::ceil}};
+      {"expf(x)", Fn::exp},     {"exp2f(x)", Fn::exp2},   {"logf(x)", Fn::log},
+      {"log2f(x)", Fn::log2},   {"sqrtf(x)", Fn::sqrt},   {"rsqrtf(x)", Fn::rsqrt},
+      {"sinf(x)", Fn::sin},     {"cosf(x)", Fn::cos},     {"tanhf(x)", Fn::tanh},
+      {"erff(x)", Fn::erf},     {"fabsf(x)", Fn::abs},    {"floorf(x)", Fn::floor},
+      {"ceilf(x)", Fn::ceil},   {"rintf(x)", Fn::round},  {"truncf(x)", Fn::trunc},
+      {"log10f(x)", Fn::log10}, {"log1pf(x)", Fn::log1p}, {"expm1f(x)", Fn::expm1},
+      {"tanf(x)", Fn::tan},     {"asinf(x)", Fn::asin},   {"acosf(x)", Fn::acos},
+      {"atanf(x)", Fn::atan},   {"sinhf(x)", Fn::sinh},   {"coshf(x)", Fn::cosh}};
   for (const auto& [text, fn] : unary)
     expect_same(text, [&, fn = fn](float x, float) {
       return f32_of(numeric::evaluate(fn, DType::f32, x));
@@ -117,6 +120,7 @@ TEST(EmulatorTwins, Functions) {
                                                {"tw::min(x, y)", Fn::min},
                                                {"fmodf(x, y)", Fn::rem},
                                                {"powf(x, y)", Fn::pow},
+                                               {"atan2f(x, y)", Fn::atan2},
                                                {"x / y", Fn::div},
                                                {"(float)tw::max_double(x, y)", Fn::max},
                                                {"(float)tw::min_double(x, y)", Fn::min}};

@@ -185,7 +185,7 @@ TEST(Float8, FmaRoundsOnce) {
 // What changes nothing in other types still saturates: no operation gives an infinity.
 TEST(Float8, OperationsOnInfinitiesSaturate) {
   const float inf = loaded(DType::f8e5m2, 0x7c);
-  for (const Fn fn : {Fn::abs, Fn::floor, Fn::ceil, Fn::sqrt})
+  for (const Fn fn : {Fn::abs, Fn::floor, Fn::ceil, Fn::round, Fn::trunc, Fn::sqrt})
     EXPECT_EQ(std::get<float>(numeric::evaluate(fn, DType::f8e5m2, inf)), 57344);
   EXPECT_EQ(std::get<float>(numeric::evaluate(Fn::neg, DType::f8e5m2, inf)), -57344);
   EXPECT_EQ(std::get<float>(numeric::convert(DType::f8e4m3, DType::f8e5m2, inf)), 448);

@@ -204,6 +204,8 @@ TEST(NumericHalf, UnaryOverEveryValue) {
       const bool negative = bits >> 15 != 0;
       ASSERT_EQ(bits_of(Fn::floor, x), reference(dtype).round(std::floor(double{x}), negative));
       ASSERT_EQ(bits_of(Fn::ceil, x), reference(dtype).round(std::ceil(double{x}), negative));
+      ASSERT_EQ(bits_of(Fn::round, x), reference(dtype).round(std::rint(double{x}), negative));
+      ASSERT_EQ(bits_of(Fn::trunc, x), reference(dtype).round(std::trunc(double{x}), negative));
       if (x < 0) continue;
       ASSERT_EQ(bits_of(Fn::sqrt, x), reference(dtype).round(sqrtl(x), negative)) << bits;
     }
@@ -284,9 +286,12 @@ TEST(NumericFloat, F32IsIEEEAndFmaIsFused) {
 TEST(NumericFloat, TranscendentalsAreWithinTheirBounds) {
   using Wide = long double;
   const std::pair<Fn, Wide (*)(Wide)> functions[] = {
-      {Fn::exp, expl},   {Fn::exp2, exp2l}, {Fn::log, logl},
-      {Fn::log2, log2l}, {Fn::sin, sinl},   {Fn::cos, cosl},
-      {Fn::erf, erfl},   {Fn::tanh, tanhl}, {Fn::rsqrt, [](Wide x) { return 1 / sqrtl(x); }}};
+      {Fn::exp, expl},     {Fn::exp2, exp2l},   {Fn::log, logl},
+      {Fn::log2, log2l},   {Fn::sin, sinl},     {Fn::cos, cosl},
+      {Fn::erf, erfl},     {Fn::tanh, tanhl},   {Fn::rsqrt, [](Wide x) { return 1 / sqrtl(x); }},
+      {Fn::log10, log10l}, {Fn::log1p, log1pl}, {Fn::expm1, expm1l},
+      {Fn::tan, tanl},     {Fn::atan, atanl},   {Fn::sinh, sinhl},
+      {Fn::cosh, coshl}};
   for (const auto& [fn, exact] : functions) {
     for (double x = 0.01; x < 40; x *= 1.013) {
       const float f = static_cast<float>(x);
@@ -298,6 +303,14 @@ TEST(NumericFloat, TranscendentalsAreWithinTheirBounds) {
       ASSERT_LE(std::abs(real(fn, DType::f64, x) - twice), 2 * ulp64) << x;
     }
   }
+  for (float x = -0.999f; x < 1; x += 0.0131f) {
+    ASSERT_FLOAT_EQ(real(Fn::asin, DType::f32, x), static_cast<float>(asinl(x)));
+    ASSERT_FLOAT_EQ(real(Fn::acos, DType::f32, x), static_cast<float>(acosl(x)));
+    ASSERT_FLOAT_EQ(real(Fn::atan2, DType::f32, x, -0.25), static_cast<float>(atan2l(x, -0.25L)));
+  }
+  EXPECT_TRUE(std::isnan(real(Fn::asin, DType::f32, 1.5)));
+  EXPECT_EQ(real(Fn::log1p, DType::f32, -1), -INFINITY);
+  EXPECT_EQ(real(Fn::expm1, DType::f32, -INFINITY), -1);
   EXPECT_EQ(real(Fn::exp, DType::f32, -INFINITY), 0);
   EXPECT_EQ(real(Fn::log, DType::f32, 0), -INFINITY);
   EXPECT_TRUE(std::isnan(real(Fn::log, DType::f16, -1)));

@@ -301,6 +301,8 @@ TEST(Fold, ExactUnaryFunctionsOfFloats) {
   EXPECT_TRUE(same(fold(Fn::abs, -0.0), 0.0));
   EXPECT_EQ(fold(Fn::floor, -1.5), -2);
   EXPECT_EQ(fold(Fn::ceil, 1.25), 2);
+  EXPECT_EQ(fold(Fn::round, 2.5), 2);
+  EXPECT_EQ(fold(Fn::trunc, -1.75), -1);
   EXPECT_EQ(fold(Fn::sqrt, 2), std::sqrt(2.0f));
   EXPECT_TRUE(std::isnan(fold(Fn::sqrt, -1)));
   for (Fn fn : {Fn::exp, Fn::log, Fn::rsqrt, Fn::sin, Fn::tanh, Fn::erf})
