@@ -4,9 +4,39 @@
 #include "tests/codegen/kernels_debug.h"
 #include "tests/emulate/emulate_case.h"
 #include "tests/support/expect_error.h"
+#include "tilewright/tilewright.h"
 
 namespace tilewright::testing {
 namespace {
+
+// Known answers of philox4x32 with 10 rounds, from Random123's tests/kat_vectors: counter, stream
+// and seed of 64 bits, and the four words.
+TEST(EmulatedDebug, PhiloxGivesThePublishedAnswers) {
+  constexpr uint64_t kInputs[] = {0,
+                                  0,
+                                  0,
+                                  ~uint64_t{0},
+                                  ~uint64_t{0},
+                                  ~uint64_t{0},
+                                  0x85a308d3243f6a88,
+                                  0x0370734413198a2e,
+                                  0x299f31d0a4093822};
+  constexpr uint32_t kWords[] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8,
+                                 0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd,
+                                 0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1};
+  const auto generate = kernel("generate", [](Tensor x) {
+    Tensor y = empty({x.size(0), 4}, i32);
+    for (auto i : tile(x.size(0))) {
+      const auto words = philox(x[i, 0], x[i, 1], x[i, 2]);
+      for (int word = 0; word < 4; ++word) y[i, word] = words[word];
+    }
+    return y;
+  });
+  const std::vector<int64_t> inputs(std::begin(kInputs), std::end(kInputs));
+  const Array words = generate(Array::from_host(inputs, {3, 3}, Device::emulate("sm_80")));
+  for (int64_t i = 0; i < 12; ++i)
+    EXPECT_EQ(static_cast<uint32_t>(words.to_host().values<int32_t>()[i]), kWords[i]);
+}
 
 /// What the emulator prints, and the interpreter with the same blocks.
 struct Printed {
