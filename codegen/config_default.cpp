@@ -5,10 +5,15 @@
 #include <tuple>
 
 #include "tilewright/codegen/config.h"
+#include "tilewright/codegen/config_default_grids.h"
+#include "tilewright/codegen/config_default_nested.h"
 #include "tilewright/codegen/config_default_warpgroups.h"
 #include "tilewright/codegen/config_needs.h"
+#include "tilewright/codegen/grids.h"
 #include "tilewright/codegen/known_value.h"
 #include "tilewright/codegen/matrix_unit.h"
+#include "tilewright/codegen/passes.h"
+#include "tilewright/codegen/wide_axes.h"
 #include "tilewright/ir/builder.h"
 
 namespace tilewright {
@@ -21,6 +26,7 @@ using ir::OpKind;
 using ir::Value;
 
 constexpr int64_t kUnknownSize = 4096;  // of an axis whose bounds depend on the tile
+constexpr int64_t kLongestRow = 32768;  // elements of a row that a block's registers hold
 constexpr int64_t kLongRow = 1024;      // elements of a reduced row that fill a block by themselves
 
 int64_t floor_pow2(int64_t x) { return static_cast<int64_t>(std::bit_floor(uint64_t(x))); }
@@ -57,7 +63,7 @@ struct Analysis {
     if (op.kind == OpKind::tile_loop) visit_loop(op);
     if (op.kind == OpKind::dot) visit_dot(op);
     if (op.kind == OpKind::reduce) visit_reduce(op);
-    if (op.kind == OpKind::load || op.kind == OpKind::store) visit_access(op);
+    if (op.kind == OpKind::load || ir::writes_tensor(op.kind)) visit_access(op);
     for (const Value* result : op.results)
       if (result->type.is_tile()) visit_tile(result->type.shape);
   }
@@ -110,7 +116,7 @@ struct Analysis {
       if (!is_slice(index) || !index->type.shape[0].is_block()) continue;
       if (param->spec.strides.at(d) != 1 || param->spec.sizes.at(d) == 1) continue;
       AxisUse& axis = axes.at(index->type.shape[0].axis);
-      ++(op.kind == OpKind::store ? axis.stores_along : axis.loads_along);
+      ++(ir::writes_tensor(op.kind) ? axis.stores_along : axis.loads_along);
     }
   }
 
@@ -379,12 +385,24 @@ void set_elementwise_blocks(const Analysis& kernel, const Target& target, Draft&
   }
 }
 
+/// Elements of a row to take at a time; 0 when a block can hold whole rows, or must.
+int chunk_of_rows(const Analysis& kernel) {
+  if (kernel.constant_volume <= kLongestRow) return 0;
+  const int chunk = std::clamp(16384 / kernel.access_bytes, 1024, 8192);
+  const auto axes = codegen::wide_axes(kernel.fn, chunk, codegen::written_params(kernel.fn));
+  const bool any =
+      std::any_of(axes.begin(), axes.end(), [](const auto& axis) { return axis.obstacle.empty(); });
+  return any ? chunk : 0;
+}
+
 Config elementwise_config(const Analysis& kernel, const Target& target) {
   Draft draft(kernel, target);
   set_elementwise_blocks(kernel, target, draft);
+  const int chunk = draft.config().reduction_loop = chunk_of_rows(kernel);
   // Two 16-byte accesses a thread; twice that for long rows, whose reductions cost less with fewer
   // warps.
-  const int64_t tile = draft.largest_tile();
+  const int64_t tile =
+      chunk > 0 ? std::min<int64_t>(chunk, draft.largest_tile()) : draft.largest_tile();
   const int64_t rows = kernel.reduces && tile > 2048 ? 2 : 1;
   const int64_t per_thread = rows * std::clamp(32 / kernel.access_bytes, 8, 16);
   const int64_t most = tile <= 32768 ? 16 : 32;
@@ -397,9 +415,13 @@ Config elementwise_config(const Analysis& kernel, const Target& target) {
 }  // namespace
 
 Config default_config(const ir::Function& fn, const Target& target) {
+  if (codegen::count_grids(fn) > 1) return codegen::default_grids_config(fn, target);
   if (const auto config = codegen::default_warpgroup_config(fn, target)) return *config;
   const Analysis kernel(fn);
-  return kernel.dots.empty() ? elementwise_config(kernel, target) : dot_config(kernel, target);
+  Config config =
+      kernel.dots.empty() ? elementwise_config(kernel, target) : dot_config(kernel, target);
+  codegen::fit_outer_tiles(fn, config);
+  return config;
 }
 
 }  // namespace tilewright

@@ -107,6 +107,12 @@ TEST(SeveralGrids, DefaultConfigsFitThem) {
     }
 }
 
+TEST(TilesOfTiles, HaveSeveralOfTheInnerTilesByDefault) {
+  const KernelCase kernel = tiles_of_tiles(130, 19);
+  const Config config = default_config(kernel.fn, parse_target("sm_80"));
+  EXPECT_EQ(config.block, (std::vector<int64_t>{16, 32}));  // of 2 by 4; 19 columns
+}
+
 TEST(WhileLoops, PrintAsAPersonWouldWriteThem) {
   const KernelCase kernel = followed_links(7);
   const std::string source =

@@ -96,6 +96,25 @@ inline KernelCase doubled_until(int64_t n) {
                    {dense(i32, {n}), dense(f32, {n, 33})});
 }
 
+/// Greatest common divisors by subtraction: a loop in a loop, and carried scalars that swap.
+inline KernelCase common_divisors(int64_t n) {
+  return make_case("common_divisors",
+                   [](Tensor x, Tensor y) {
+                     Tensor z = empty({x.size(0)}, i64);
+                     for (auto i : grid(x.size(0))) {
+                       Scalar<int64_t> a = cast(x[i], i64) * 6 + 24, b = cast(y[i], i64) * 9 + 27;
+                       while_([&] { return b > 0; },
+                              [&] {
+                                while_([&] { return a >= b; }, [&] { a = a - b; });
+                                std::swap(a, b);
+                              });
+                       z[i] = a;
+                     }
+                     return z;
+                   },
+                   {dense(i32, {n}), dense(i32, {n})});
+}
+
 /// Follows links in memory, with a loop over tiles and a branch inside.
 inline KernelCase followed_links(int64_t n) {
   return make_case("followed_links",
@@ -171,6 +190,7 @@ inline std::vector<KernelCase> control_kernels() {
   all.push_back(segment_sums(9, 30));
   all.push_back(tiles_of_tiles(13, 19));
   all.push_back(doubled_until(6));
+  all.push_back(common_divisors(9));
   all.push_back(followed_links(7));
   all.push_back(chosen_branches(4, 40));
   all.push_back(rows_in_steps(9, 7, 8));

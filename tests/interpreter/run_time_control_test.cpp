@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <limits>
+#include <numeric>
 
 #include "tests/codegen/kernels_control.h"
 #include "tests/interpreter/kernel_builder.h"
@@ -130,6 +130,15 @@ TEST(RunTimeControl, WhileLoops) {
       EXPECT_EQ(memory.at(2, {i}), total) << i;
     }
   });
+}
+
+TEST(RunTimeControl, WhileLoopsInWhileLoops) {
+  const KernelCase kernel = common_divisors(9);
+  Memory memory(kernel);
+  memory.run(kernel, {});
+  for (int64_t i = 0; i < 9; ++i)
+    EXPECT_EQ(memory.at(2, {i}), std::gcd(static_cast<int64_t>(memory.at(0, {i})) * 6 + 24,
+                                          static_cast<int64_t>(memory.at(1, {i})) * 9 + 27));
 }
 
 TEST(RunTimeControl, ALoopThatDoesNotEnd) {
