@@ -74,14 +74,40 @@ bool needs_wide_offsets(const ir::Function& fn, const ir::AccessView& access,
 
 std::pair<int, int> contiguous_dimension(const ir::AccessView& access, const TensorSpec& spec) {
   std::pair<int, int> found = {-1, -1};
-  int axis = 0;
   for (int d = 0; d < spec.rank(); ++d) {
     if (!is_slice(access.indices[d])) continue;
     const bool better = found.first < 0 || spec.sizes[found.first] <= 1;
-    if (spec.strides[d] == 1 && better) found = {d, axis};
-    ++axis;
+    if (spec.strides[d] == 1 && better) found = {d, access.axes_of(d).at(0)};
   }
   return found;
+}
+
+bool is_uniform_along(const ir::Value* value, int axis) {
+  if (!value->type.is_tile()) return true;
+  if (value->type.shape.at(axis) == ir::Dim::constant(1)) return true;
+  const ir::Op* op = value->def;
+  if (op == nullptr) return false;
+  switch (op->kind) {
+    case ir::OpKind::broadcast: {
+      const auto& dims = op->integers(ir::AttrKey::dims);
+      const auto from = std::find(dims.begin(), dims.end(), axis);
+      return from == dims.end() ||
+             is_uniform_along(op->operand(0), static_cast<int>(from - dims.begin()));
+    }
+    case ir::OpKind::permute:
+      return is_uniform_along(op->operand(0),
+                              static_cast<int>(op->integers(ir::AttrKey::dims).at(axis)));
+    case ir::OpKind::unary:
+    case ir::OpKind::binary:
+    case ir::OpKind::compare:
+    case ir::OpKind::select:
+    case ir::OpKind::cast:
+    case ir::OpKind::convert:
+      return std::all_of(op->operands.begin(), op->operands.end(),
+                         [&](const ir::Value* x) { return is_uniform_along(x, axis); });
+    default:
+      return false;
+  }
 }
 
 AccessFacts analyze_access(const ir::Function& fn, const ir::Facts& facts, const ir::Op& op,
@@ -94,6 +120,9 @@ AccessFacts analyze_access(const ir::Function& fn, const ir::Facts& facts, const
   result.wide = needs_wide_offsets(fn, access, spec);
   std::tie(result.contiguous_dim, result.contiguous_axis) = contiguous_dimension(access, spec);
   if (result.contiguous_dim < 0) return result;
+  // Elements that one access moves are masked alike.
+  if (access.mask != nullptr && !is_uniform_along(access.mask, result.contiguous_axis))
+    return result;
   const int widest = std::min(max_bytes, 16) / size_of(spec.dtype);
   const int64_t extent = fn.extent(access.indices[result.contiguous_dim]->type.shape[0]);
   for (int vector = 2; vector <= widest; vector *= 2) {

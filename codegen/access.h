@@ -10,7 +10,7 @@
 
 namespace tilewright::codegen {
 
-/// Facts about a load, store or copy.
+/// Facts about a load, store, atomic or copy.
 struct AccessFacts {
   int contiguous_dim = -1;   ///< tensor dimension of stride 1 that is indexed by a slice; -1: none
   int contiguous_axis = -1;  ///< the tile axis it became
@@ -23,8 +23,11 @@ struct AccessFacts {
 /// and -1 when there is none. Dimensions of size 1 count only where there is no other.
 std::pair<int, int> contiguous_dimension(const ir::AccessView& access, const TensorSpec& spec);
 
-/// Examines `op` (load, store or copy). `max_bytes` bounds an access (config.vector); accesses are
-/// at most 16 bytes.
+/// Whether the elements of a tile along `axis` are known to be equal.
+bool is_uniform_along(const ir::Value* value, int axis);
+
+/// Examines `op` (load, store, atomic or copy). `max_bytes` bounds an access (config.vector);
+/// accesses are at most 16 bytes.
 AccessFacts analyze_access(const ir::Function& fn, const ir::Facts& facts, const ir::Op& op,
                            int max_bytes);
 

@@ -4,9 +4,11 @@
 #include <numeric>
 #include <optional>
 
+#include "tilewright/codegen/atomics.h"
 #include "tilewright/codegen/bulk_copy.h"
 #include "tilewright/codegen/coalescing.h"
 #include "tilewright/codegen/dot_operands.h"
+#include "tilewright/codegen/layout_axes.h"
 #include "tilewright/codegen/layout_classes.h"
 #include "tilewright/codegen/matrix_layouts.h"
 #include "tilewright/codegen/matrix_unit.h"
@@ -46,6 +48,15 @@ std::vector<int64_t> inverse(const std::vector<int64_t>& dims) {
   return result;
 }
 
+/// Dimensions of an accessed tile that index `i` does not have.
+std::vector<int64_t> other_axes(const ir::AccessView& access, size_t i, int rank) {
+  const std::vector<int> own = access.axes_of(i);
+  std::vector<int64_t> others;
+  for (int axis = 0; axis < rank; ++axis)
+    if (std::find(own.begin(), own.end(), axis) == own.end()) others.push_back(axis);
+  return others;
+}
+
 /// Chooses one layout per class.
 class Chooser {
  public:
@@ -79,7 +90,7 @@ class Chooser {
   using Anchors = std::unordered_map<int, std::vector<Anchor>>;  // by class
 
   void visit(const Op& op) {
-    if (op.kind == OpKind::load && op.result()->type.is_tile())
+    if ((op.kind == OpKind::load || ir::is_atomic(op.kind)) && op.result()->type.is_tile())
       anchor(op, op.result());
     else if (op.kind == OpKind::store && op.operand(1)->type.is_tile())
       anchor(op, op.operand(1));
@@ -88,14 +99,20 @@ class Chooser {
     else if (op.kind == OpKind::dot)
       dots_.push_back(&op);
     else if (op.kind == OpKind::broadcast || op.kind == OpKind::reduce ||
-             op.kind == OpKind::permute)
+             op.kind == OpKind::combine || op.kind == OpKind::permute || op.kind == OpKind::join ||
+             op.kind == OpKind::pick)
       relations_.push_back(&op);
   }
 
   void anchor(const Op& op, const Value* value) {
-    const AccessFacts facts = analyze_access(fn_, facts_, op, config_.vector);
+    const AccessFacts facts = facts_of(op);
+    if (ir::AccessView(op).gathers()) gathers_.push_back(&op);
     anchors_[classes_.of(value)].push_back({facts.contiguous_axis, facts.whole_vector,
                                             size_of(ir::AccessView(op).tensor->type.dtype)});
+  }
+
+  AccessFacts facts_of(const Op& op) const {
+    return access_facts(fn_, facts_, op, config_, target_);
   }
 
   void anchor_fetch(const Op& op) {
@@ -155,13 +172,43 @@ class Chooser {
       if (!chosen_[cls]) chosen_[cls] = derived(cls);
   }
 
+  /// Whether one of the results is of the class.
+  bool makes(const Op& op, int cls) const {
+    return std::any_of(op.results.begin(), op.results.end(), [&](const Value* result) {
+      return result->type.is_tile() && classes_.of(result) == cls;
+    });
+  }
+
+  /// The class's layout from the other side of a join or pick; nothing when that has none.
+  std::optional<Layout> derived_by_axis(const Op& op, int cls) const {
+    const bool joins = op.kind == OpKind::join;
+    const Value* wide = joins ? op.result() : op.operand(0);    // has the axis
+    const Value* narrow = joins ? op.operand(0) : op.result();  // has not
+    const int64_t axis = op.integer(AttrKey::axis);
+    if (narrow->type.is_tile() && classes_.of(narrow) == cls && known(wide))
+      return drop_axes(of(wide), {axis});
+    if (classes_.of(wide) == cls && known(narrow))
+      return with_axis(of(narrow), wide->type.shape, axis);
+    return std::nullopt;
+  }
+
+ public:
+  /// `layout` with a dimension of `shape` more, held by each thread.
+  Layout with_axis(const Layout& layout, const ir::Shape& shape, int64_t axis) const {
+    return insert_register_axis(layout, static_cast<int>(axis), fn_.extent(shape[axis]));
+  }
+
+ private:
   /// From a related class that has a layout; from memory when there is none.
   Layout derived(int cls) const {
     for (const Op* op : relations_) {
       const Value* from = op->operand(0);
-      const Value* to = op->result();
-      if (op->kind == OpKind::reduce && classes_.of(to) == cls && known(from))
+      const Value* to = op->results[0];
+      const bool reduces = op->kind == OpKind::reduce || op->kind == OpKind::combine;
+      if (reduces && makes(*op, cls) && known(from))
         return drop_axes(of(from), op->integers(AttrKey::axes));
+      if (op->kind == OpKind::join || op->kind == OpKind::pick)
+        if (auto layout = derived_by_axis(*op, cls)) return *layout;
       if (op->kind == OpKind::broadcast && classes_.of(from) == cls && known(to))
         return operand_of_broadcast(of(to), op->integers(AttrKey::dims), stretched_dims(*op));
       if (op->kind == OpKind::permute && !anchors_.contains(cls)) {
@@ -170,6 +217,14 @@ class Chooser {
         if (classes_.of(from) == cls && known(to))
           return permute(of(to), inverse(op->integers(AttrKey::dims)));
       }
+    }
+    for (const Op* op : gathers_) {
+      const Value* tile = op->results.empty() ? op->operand(1) : op->result();
+      if (!known(tile)) continue;
+      const ir::AccessView access(*op);
+      for (size_t i = 0; i < access.indices.size(); ++i)
+        if (access.indices[i]->type.is_tile() && classes_.of(access.indices[i]) == cls)
+          return drop_axes(of(tile), other_axes(access, i, of(tile).rank));
     }
     return anchored(cls);
   }
@@ -207,7 +262,7 @@ class Chooser {
   std::vector<std::optional<Layout>> chosen_;
   Anchors anchors_;  // of global memory
   Anchors fetches_;  // of rings
-  std::vector<const Op*> dots_, relations_;
+  std::vector<const Op*> dots_, relations_, gathers_;
 };
 
 /// Copies the function with the chosen layouts, inserting conversions.
@@ -228,10 +283,23 @@ class Assigner {
         return op.result()->type.is_tile() && assign_load(rewriter, op);
       case OpKind::store:
         return op.operand(1)->type.is_tile() && assign_store(rewriter, op);
+      case OpKind::atomic:
+      case OpKind::atomic_exchange:
+      case OpKind::atomic_cas:
+        return op.operand(1)->type.is_tile() && assign_atomic(rewriter, op);
       case OpKind::copy:
         return assign_copy(rewriter, op);
       case OpKind::reduce:
+      case OpKind::combine:
         return assign_reduce(rewriter, op);
+      case OpKind::scan:
+        return assign_scan(rewriter, op);
+      case OpKind::sort:
+        return assign_sort(rewriter, op);
+      case OpKind::join:
+        return assign_join(rewriter, op);
+      case OpKind::pick:
+        return assign_pick(rewriter, op);
       case OpKind::dot:
         return assign_dot(rewriter, op);
       case OpKind::broadcast:
@@ -251,6 +319,8 @@ class Assigner {
   }
 
  private:
+  using Operands = std::vector<const Value*>;
+
   /// `value` in `wanted`, through a convert when it has another layout.
   const Value* in_layout(ir::Rewriter& rewriter, const Value* value, const Layout& has,
                          const Layout& wanted) {
@@ -265,7 +335,7 @@ class Assigner {
   /// contiguous direction, or is a store of runs too short for whole sectors (a load's other half
   /// is still in L1 when it is wanted).
   Layout memory_layout(const Op& op, const Layout& chosen, const ir::Type& type) {
-    const AccessFacts access = analyze_access(fn_, facts_, op, config_.vector);
+    const AccessFacts access = access_facts(fn_, facts_, op, config_, target_);
     const auto extents = fn_.extents(type.shape);
     const int axis = access.contiguous_axis;
     if (axis < 0 || extents[axis] == 1) return chosen;
@@ -279,7 +349,7 @@ class Assigner {
     const int bytes = size_of(type.dtype);
     const int64_t run = warp_run(access, chosen);
     const bool whole = run * bytes >= kSectorBytes || run >= extents[axis];
-    if (op.kind != OpKind::store || whole || warp_run(access, wide) <= run) return chosen;
+    if (!ir::writes_tensor(op.kind) || whole || warp_run(access, wide) <= run) return chosen;
     return take_shared(others * extents[axis] * bytes) ? wide : chosen;
   }
 
@@ -316,7 +386,10 @@ class Assigner {
   bool assign_load(ir::Rewriter& rewriter, const Op& op) {
     const Layout wanted = chooser_.of(op.result());
     const Layout layout = memory_layout(op, wanted, op.result()->type);
-    const Value* loaded = rewriter.clone(op)->result();
+    const Operands operands = access_operands(rewriter, op, layout);
+    Op* load = rewriter.clone(op);
+    load->operands = operands;
+    const Value* loaded = load->result();
     out_.layouts[loaded] = layout;
     rewriter.replace(op.result(), in_layout(rewriter, loaded, layout, wanted));
     return true;
@@ -333,9 +406,41 @@ class Assigner {
       return true;
     }
     const Layout wanted = memory_layout(op, has, value->type);
-    const Value* converted = in_layout(rewriter, rewriter(value), has, wanted);
-    rewriter.clone(op)->operands[1] = converted;
+    const Operands operands = access_operands(rewriter, op, wanted);
+    rewriter.clone(op)->operands = operands;
     return true;
+  }
+
+  bool assign_atomic(ir::Rewriter& rewriter, const Op& op) {
+    const Layout chosen = chooser_.of(op.result());
+    const Layout layout = memory_layout(op, chosen, op.result()->type);
+    const Operands operands = access_operands(rewriter, op, layout);
+    Op* atomic = rewriter.clone(op);
+    atomic->operands = operands;
+    out_.layouts[atomic->result()] = layout;
+    // Nobody needs the result elsewhere when nobody needs it.
+    if (is_used(fn_, op.result()))
+      rewriter.replace(op.result(), in_layout(rewriter, atomic->result(), layout, chosen));
+    return true;
+  }
+
+  /// The operands of an access as it meets memory in `layout`: tiles as that layout asks for.
+  Operands access_operands(ir::Rewriter& rewriter, const Op& op, const Layout& layout) {
+    const ir::AccessView access(op);
+    Operands operands;
+    for (const Value* operand : op.operands) {
+      if (!operand->type.is_tile()) {
+        operands.push_back(rewriter(operand));
+        continue;
+      }
+      const auto index = std::find(access.indices.begin(), access.indices.end(), operand);
+      const Layout wanted =
+          index == access.indices.end()
+              ? layout
+              : drop_axes(layout, other_axes(access, index - access.indices.begin(), layout.rank));
+      operands.push_back(in_layout(rewriter, rewriter(operand), chooser_.of(operand), wanted));
+    }
+    return operands;
   }
 
   bool assign_copy(ir::Rewriter& rewriter, const Op& op) {
@@ -344,12 +449,68 @@ class Assigner {
     return true;
   }
 
+  /// The results of `op`, made in `natural`, each in the layout of its class.
+  void place_results(ir::Rewriter& rewriter, const Op& op, const Layout& natural) {
+    for (const Value* result : op.results) {
+      if (!result->type.is_tile()) continue;
+      const Value* made = rewriter(result);
+      out_.layouts[made] = natural;
+      rewriter.replace(result, in_layout(rewriter, made, natural, chooser_.of(result)));
+    }
+  }
+
   bool assign_reduce(ir::Rewriter& rewriter, const Op& op) {
-    const Layout natural = drop_axes(chooser_.of(op.operand(0)), op.integers(AttrKey::axes));
-    const Value* result = rewriter.clone(op)->result();
-    if (!result->type.is_tile()) return true;
-    out_.layouts[result] = natural;
-    rewriter.replace(op.result(), in_layout(rewriter, result, natural, chooser_.of(op.result())));
+    rewriter.clone(op);
+    place_results(rewriter, op, drop_axes(chooser_.of(op.operand(0)), op.integers(AttrKey::axes)));
+    return true;
+  }
+
+  /// A copy of `op` whose tiles are in `wanted`.
+  void clone_in(ir::Rewriter& rewriter, const Op& op, const Layout& wanted) {
+    std::vector<const Value*> operands = rewriter(op.operands);
+    for (size_t i = 0; i < operands.size(); ++i)
+      if (operands[i]->type.is_tile())
+        operands[i] = in_layout(rewriter, operands[i], chooser_.of(op.operand(i)), wanted);
+    rewriter.clone(op)->operands = std::move(operands);
+  }
+
+  /// A scan goes along registers, lanes and warps in this order.
+  bool assign_scan(ir::Rewriter& rewriter, const Op& op) {
+    Layout wanted = chooser_.of(op.operand(0));
+    if (!split_of(wanted, static_cast<int>(op.integer(AttrKey::axis))))
+      wanted = blocked_layout(fn_.extents(op.operand(0)->type.shape), order_from(wanted.rank, -1),
+                              1, config_.warps);
+    clone_in(rewriter, op, wanted);
+    place_results(rewriter, op, wanted);
+    return true;
+  }
+
+  /// In registers by a network where they hold it; results of which only some positions are kept
+  /// come from shared memory, into any layout.
+  bool assign_sort(ir::Rewriter& rewriter, const Op& op) {
+    const auto network =
+        sorting_layout(fn_.extents(op.operand(0)->type.shape),
+                       static_cast<int>(op.integer(AttrKey::axis)), config_.warps);
+    if (!network) return false;
+    clone_in(rewriter, op, *network);
+    if (!op.has(AttrKey::count)) place_results(rewriter, op, *network);
+    return true;
+  }
+
+  bool assign_join(ir::Rewriter& rewriter, const Op& op) {
+    rewriter.clone(op);
+    place_results(rewriter, op,
+                  chooser_.with_axis(chooser_.of(op.operand(0)), op.result()->type.shape,
+                                     op.integer(AttrKey::axis)));
+    return true;
+  }
+
+  bool assign_pick(ir::Rewriter& rewriter, const Op& op) {
+    const Layout has = chooser_.of(op.operand(0));
+    const int64_t axis = op.integer(AttrKey::axis);
+    const Layout result =
+        op.result()->type.is_tile() ? chooser_.of(op.result()) : drop_axes(has, {axis});
+    clone_in(rewriter, op, chooser_.with_axis(result, op.operand(0)->type.shape, axis));
     return true;
   }
 

@@ -99,7 +99,7 @@ std::optional<BulkCopy> bulk_copy(const LaidOut& out, const ir::Facts& facts, co
 bool is_read(const ir::Function& fn, const Value* tensor) {
   bool found = false;
   ir::for_each_op(fn.body(), [&](const Op& op) {
-    if (op.kind == OpKind::load || op.kind == OpKind::copy)
+    if (ir::reads_tensor(op.kind))
       found |= fn.param_of(ir::AccessView(op).tensor) == fn.param_of(tensor);
   });
   return found;
@@ -117,11 +117,12 @@ bool is_stored_again(const ir::Function& fn, const Op& store) {
   const ir::AccessView access(store);
   int stores = 0;
   ir::for_each_op(fn.body(), [&](const Op& op) {
-    stores += op.kind == OpKind::store &&
+    stores += ir::writes_tensor(op.kind) &&
               fn.param_of(ir::AccessView(op).tensor) == fn.param_of(access.tensor);
   });
   if (stores > 1) return true;
   for (const Op* op = store.parent->parent; op != nullptr; op = op->parent->parent) {
+    if (op->kind == OpKind::while_loop) return true;
     if (op->kind != OpKind::tile_loop || op->integer(AttrKey::parallel) != 0) continue;
     for (const Value* slice : ir::LoopView(*op).slices)
       if (std::none_of(access.indices.begin(), access.indices.end(),
@@ -146,6 +147,7 @@ bool is_plain(const Value* value) {
 bool control_is_plain(const Op& loop) {
   for (const Op* op = &loop; op != nullptr; op = op->parent->parent) {
     if (op->kind == OpKind::if_else && !is_plain(op->operand(0))) return false;
+    if (op->kind == OpKind::while_loop) return false;  // how often is known to its body only
     if (op->kind == OpKind::tile_loop) {
       const ir::LoopView view(*op);
       for (const auto& bounds : {view.begins, view.limits})
@@ -193,6 +195,7 @@ std::optional<BulkStore> bulk_store(const ir::Function& fn, const ir::Facts& fac
   const ir::AccessView access(store);
   const ir::Param* param = fn.param_of(access.tensor);
   if (config.copy != CopyKind::tma || target.sm < 90 || param == nullptr) return std::nullopt;
+  if (!ir::is_plain_access(store)) return std::nullopt;
   if (config.split_k > 1) return std::nullopt;  // blocks store parts of their tile
   const auto extents = fn.extents(access.value->type.shape);
   if (config.warps % 4 != 0 || extents.size() != 2 || extents[0] % kPieceRows != 0 ||

@@ -6,6 +6,8 @@
 #include <optional>
 
 #include "tilewright/codegen/assign_layouts.h"
+#include "tilewright/codegen/fill.h"
+#include "tilewright/codegen/grids.h"
 #include "tilewright/codegen/header.h"
 #include "tilewright/codegen/lowering.h"
 #include "tilewright/codegen/mask_edges.h"
@@ -18,6 +20,7 @@
 #include "tilewright/codegen/print_cuda.h"
 #include "tilewright/codegen/print_kernel_ir.h"
 #include "tilewright/codegen/repitch.h"
+#include "tilewright/codegen/roll_rows.h"
 #include "tilewright/codegen/schedule.h"
 #include "tilewright/codegen/specialize.h"
 #include "tilewright/codegen/synchronize.h"
@@ -74,7 +77,8 @@ std::vector<Buffer> buffers_of(const ir::Function& fn, const Kernel& kernel) {
   std::vector<Buffer> buffers;
   for (size_t i = 0; i < fn.params.size(); ++i)
     if (fn.params[i].is_tensor())
-      buffers.push_back({Buffer::Role::parameter, kernel.names[i],
+      buffers.push_back({fn.is_workspace(i) ? Buffer::Role::workspace : Buffer::Role::parameter,
+                         kernel.names[i],
                          integer(fn.params[i].spec.span() * size_of(fn.params[i].spec.dtype))});
   return buffers;
 }
@@ -90,6 +94,15 @@ void check_tensor_maps(const ir::Function& fn, const Kernel& kernel) {
   }
 }
 
+/// Memory for the arrivals of a kernel's blocks at barriers of its grid: zero when it starts.
+void add_arrivals(Plan& plan) {
+  Step zero;
+  zero.kind = Step::Kind::memset;
+  zero.memset.buffer = static_cast<int>(plan.buffers.size());
+  plan.buffers.push_back({Buffer::Role::workspace, "arrivals", integer(size_of(DType::i32))});
+  plan.steps.push_back(std::move(zero));
+}
+
 /// Adds a lowered function's kernel to a plan. `sources` tells what each parameter of the function
 /// is: a parameter of the plan's function, or past those a workspace buffer. The kernel's own
 /// workspace comes behind what the plan has.
@@ -101,12 +114,16 @@ void add_kernel(Plan& plan, const ir::Function& fn, const Lowered& lowered,
   step.kernel.symbol = kernel.name;
   step.kernel.source = print_cuda(kernel, plan.target);
   step.kernel.params = kernel.params;
+  step.kernel.ptx = kernel.ptx;
+  if (kernel.cooperative) add_arrivals(plan);
+  const int launch = static_cast<int>(fn.launch_params());
   const auto taken = std::ranges::count(plan.buffers, Buffer::Role::workspace, &Buffer::role);
   for (KernelParam& param : step.kernel.params) {
     const auto source = static_cast<size_t>(param.source);
-    param.source =
-        source < sources.size() ? sources[source] : param.source + static_cast<int>(taken);
+    // Of what the kernel itself asks for there is the counter of arrivals only, made just now.
+    param.source = source < sources.size() ? sources[source] : launch + static_cast<int>(taken) - 1;
   }
+  step.kernel.cooperative = kernel.cooperative;
   step.kernel.grid = kernel.grid;
   step.kernel.threads = kernel.threads;
   step.kernel.cluster = kernel.cluster;
@@ -115,6 +132,24 @@ void add_kernel(Plan& plan, const ir::Function& fn, const Lowered& lowered,
   plan.steps.push_back(std::move(step));
   plan.tile_ir += ir::print(lowered.laid_out.fn);
   plan.kernel_ir += print_kernel_ir(kernel);
+}
+
+/// Adds the steps that give allocated tensors their first values.
+void add_fills(Plan& plan, const ir::Function& fn) {
+  for (const TensorFill& fill : fills_of(fn)) {
+    if (!fill.byte) {
+      add_kernel(plan, fill.kernel, lower_to_kernel_ir(fill.kernel, fill.config, plan.target),
+                 {fill.param});
+      continue;
+    }
+    Step step;
+    step.kind = Step::Kind::memset;
+    step.memset.value = *fill.byte;
+    step.memset.buffer = static_cast<int>(
+        std::count_if(fn.params.begin(), fn.params.begin() + fill.param,
+                      [](const ir::Param& param) { return param.is_tensor(); }));
+    plan.steps.push_back(std::move(step));
+  }
 }
 
 /// Adds the kernels that make padded copies, and their memory; `sources` learns of the copies.
@@ -135,7 +170,7 @@ void add_copies(Plan& plan, const Repitched& repitched, std::vector<int>& source
 std::vector<bool> written_params(const ir::Function& fn, const LowerOptions& options) {
   std::vector<bool> written(fn.params.size(), false);
   ir::for_each_op(fn.body(), [&](const ir::Op& op) {
-    if (op.kind == ir::OpKind::store)
+    if (ir::writes_tensor(op.kind))
       written.at(fn.param_of(op.operand(0)) - fn.params.data()) = true;
   });
   for (const auto& group : options.alias_groups)
@@ -147,6 +182,7 @@ std::vector<bool> written_params(const ir::Function& fn, const LowerOptions& opt
 std::vector<TilePass> tile_passes(const Config& config, const Target& target,
                                   const std::vector<bool>& written) {
   return {
+      {"roll_rows", [&](const ir::Function& fn) { return roll_rows(fn, config, written); }},
       {"specialize", [&](const ir::Function& fn) { return specialize(fn, config); }},
       {"mask_edges", mask_edges},
       {"simplify", ir::simplify},
@@ -204,6 +240,13 @@ bool mentions(const std::vector<Stmt>& body, const std::string& name) {
   });
 }
 
+/// What the kernel of one of several grids does not touch.
+void drop_untouched_tensors(Kernel& kernel) {
+  std::erase_if(kernel.params, [&](const KernelParam& param) {
+    return param.tensor && !param.map && !mentions(kernel.body, param.name);
+  });
+}
+
 /// Tensors that are accessed by tensor map alone need no pointer.
 void drop_unused_pointers(Kernel& kernel) {
   std::vector<int> mapped;
@@ -225,6 +268,7 @@ Lowered lower_to_kernel_ir(const ir::Function& traced, const Config& config, con
   Lowered result;
   const bool aliases = std::any_of(options.alias_groups.begin(), options.alias_groups.end(),
                                    [](const auto& group) { return group.size() > 1; });
+  if (aliases) check_aliased_rows(traced, config, written);
   result.laid_out =
       assign_layouts(run_tile_passes(traced, config, target, written), config, target, aliases);
   ir::verify(result.laid_out.fn, "assign_layouts");
@@ -243,22 +287,42 @@ Lowered lower_to_kernel_ir(const ir::Function& traced, const Config& config, con
   return result;
 }
 
+namespace {
+
+/// Lowers each group of a function's grids to a kernel of its own.
+std::vector<Lowered> lower_parts(const ir::Function& fn, const Config& config, const Target& target,
+                                 const LowerOptions& options) {
+  std::vector<Lowered> lowered;
+  if (count_grids(fn) < 2) {
+    lowered.push_back(lower_to_kernel_ir(fn, config, target, options));
+    return lowered;
+  }
+  for (const GridPart& part : split_grids(fn, config, target)) {
+    lowered.push_back(lower_to_kernel_ir(part.fn, part.config, target, options));
+    drop_untouched_tensors(lowered.back().kernel);
+  }
+  return lowered;
+}
+
+}  // namespace
+
 Plan lower(const ir::Function& traced, const Config& config, const Target& target,
            const LowerOptions& options) {
   check_config(config, traced, target);
   std::optional<Repitched> repitched;
   if (config.repitch) repitched = repitch(traced, written_params(traced, options));
   const ir::Function& fn = repitched ? repitched->fn : traced;
-  const Lowered lowered = lower_to_kernel_ir(fn, config, target, options);
+  const std::vector<Lowered> lowered = lower_parts(fn, config, target, options);
   Plan plan;
   plan.name = traced.name;
   plan.config = config;
   plan.target = target;
-  plan.buffers = buffers_of(traced, lowered.kernel);
+  plan.buffers = buffers_of(traced, lowered.front().kernel);
   std::vector<int> sources(traced.params.size());
   std::iota(sources.begin(), sources.end(), 0);
+  add_fills(plan, traced);
   if (repitched) add_copies(plan, *repitched, sources);
-  add_kernel(plan, fn, lowered, sources);
+  for (const Lowered& kernel : lowered) add_kernel(plan, fn, kernel, sources);
   return plan;
 }
 

@@ -111,6 +111,7 @@ void note_stores(const ir::Function& fn, Product& product) {
     if (op.kind != OpKind::store || !op.operand(1)->type.is_tile()) return;
     if (const ir::Param* param = fn.param_of(op.operand(0))) {
       product.result_bytes = std::max(product.result_bytes, size_of(param->spec.dtype));
+      product.stored_by_map &= ir::is_plain_access(op);
       product.stored_by_map &= takes_tensor_map(param->spec) && param->spec.strides.back() == 1;
     }
   });

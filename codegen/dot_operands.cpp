@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tilewright/codegen/access.h"
 #include "tilewright/codegen/matrix_layouts.h"
 #include "tilewright/codegen/matrix_unit.h"
 #include "tilewright/codegen/mma_fragments.h"
@@ -24,6 +25,8 @@ bool is_elementwise(const Op& op) {
     case OpKind::compare:
     case OpKind::select:
     case OpKind::cast:
+    case OpKind::random:
+    case OpKind::inline_ptx:
     case OpKind::permute:
       return true;
     default:
@@ -31,10 +34,13 @@ bool is_elementwise(const Op& op) {
   }
 }
 
+/// Whether a copy to shared memory can do what a load does.
+bool is_copyable(const Op& op) { return op.kind == OpKind::load && ir::is_plain_access(op); }
+
 void collect_loads(const Value* value, std::vector<const Op*>& loads) {
   const Op* op = value->def;
   if (op == nullptr || !value->type.is_tile()) return;
-  if (op->kind == OpKind::load && std::find(loads.begin(), loads.end(), op) == loads.end())
+  if (is_copyable(*op) && std::find(loads.begin(), loads.end(), op) == loads.end())
     loads.push_back(op);
   if (is_elementwise(*op))
     for (const Value* operand : op->operands) collect_loads(operand, loads);
@@ -42,9 +48,29 @@ void collect_loads(const Value* value, std::vector<const Op*>& loads) {
 
 }  // namespace
 
-OperandHome operand_home(const Op& dot, int operand, const Config& config, const Target& target) {
+bool is_stored_by_k(const ir::Function& fn, const Op& dot, int operand) {
+  const Value* value = dot.operand(operand);
+  int k_dim = 1 - operand;
+  while (value->def != nullptr && value->def->kind == OpKind::permute) {
+    k_dim = static_cast<int>(value->def->integers(ir::AttrKey::dims).at(k_dim));
+    value = value->def->operand(0);
+  }
+  if (value->def == nullptr || value->def->kind != OpKind::load) return true;
+  const ir::AccessView access(*value->def);
+  const ir::Param* param = fn.param_of(access.tensor);
+  return param == nullptr || contiguous_dimension(access, param->spec).second == k_dim;
+}
+
+bool wgmma_reads_as_stored(const ir::Function& fn, const Op& dot, int operand) {
+  return size_of(dot.operand(operand)->type.dtype) == 2 || is_stored_by_k(fn, dot, operand);
+}
+
+OperandHome operand_home(const ir::Function& fn, const Op& dot, int operand, const Config& config,
+                         const Target& target) {
   const MatrixUnit unit = unit_of(dot, config, target);
-  if (load_behind(dot.operand(operand), unit == MatrixUnit::fma) != nullptr)
+  const bool as_stored =
+      unit != MatrixUnit::wgmma || operand != 0 || wgmma_reads_as_stored(fn, dot, operand);
+  if (as_stored && load_behind(dot.operand(operand), unit == MatrixUnit::fma) != nullptr)
     return OperandHome::copied;
   const bool takes_registers =
       unit == MatrixUnit::mma || (unit == MatrixUnit::wgmma && operand == 0);
@@ -56,7 +82,7 @@ const Op* load_behind(const Value* value, bool through_casts) {
   while (op != nullptr &&
          (op->kind == OpKind::permute || (through_casts && op->kind == OpKind::cast)))
     op = op->operand(0)->def;
-  return op != nullptr && op->kind == OpKind::load ? op : nullptr;
+  return op != nullptr && is_copyable(*op) ? op : nullptr;
 }
 
 std::vector<const Op*> loads_behind(const Value* operand) {

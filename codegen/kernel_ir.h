@@ -83,12 +83,14 @@ struct Stmt {
     array,    ///< type name[extents].. [= {}]; (zeroed when `zero`)
     assign,   ///< target op value;  op is =, += ..
     call,     ///< value, a call expression, for its effect
-    loop,  ///< for (int name = begin; name < limit; name += step) body; `unroll` prints the pragma
+    loop,  ///< for (int name = begin; name < limit; name += step) body; `unroll` prints the pragma;
+           ///< with a `value`: while (value) body
     branch,   ///< if (value) body else otherwise
     lambda,   ///< auto name = [&](params) { body };
     barrier,  ///< __syncthreads(), or the call `value`: every thread of the role; comment says why
-    order,    ///< a ring's ordering edge, turned into barriers by synchronize: op is acquire, wait
-              ///< or release, params are the rings' buffers; prints nothing
+    order,    ///< an ordering edge, turned into barriers by synchronize; prints nothing. Of rings:
+              ///< op is acquire, wait or release, params are their buffers. Of memory: op is
+              ///< release_all before an atomic that releases, acquire_all after one that acquires
     source,   ///< the user's line `loc`, printed as a comment; indentation as written
     comment,  ///< free text in `comment`
   };
@@ -113,6 +115,8 @@ Stmt assign(ExprRef target, ExprRef value, std::string op = "=");
 Stmt call_stmt(ExprRef call);
 Stmt loop(std::string name, ExprRef begin, ExprRef limit, ExprRef step, bool unroll,
           std::vector<Stmt> body);
+Stmt repeat(ExprRef condition,
+            std::vector<Stmt> body);  ///< a while loop that all threads run alike
 Stmt branch(ExprRef condition, std::vector<Stmt> body, std::vector<Stmt> otherwise = {});
 Stmt lambda(std::string name, std::vector<std::string> params, std::vector<Stmt> body);
 Stmt barrier(std::string why, ExprRef call = nullptr);
@@ -161,6 +165,16 @@ struct KernelParam {
   std::optional<TensorMapSpec> map = std::nullopt;
 };
 
+/// PTX that the kernel's author wrote, as a function of namespace tw.
+struct PtxFunction {
+  std::string name;
+  std::string ptx;   ///< %0 is the result, %1, .. are the operands
+  std::string twin;  ///< its host function (ir/host_function.h); empty: none
+  DType result = DType::f32;
+  std::vector<DType> operands;
+  Loc loc;
+};
+
 /// One kernel.
 struct Kernel {
   std::string name;                 ///< the symbol: <kernel>_<hash8>
@@ -168,6 +182,7 @@ struct Kernel {
   std::vector<KernelParam> params;
   std::vector<std::string> names;  ///< printed names of the function's parameters, in its order
   std::vector<SharedBuffer> buffers;
+  std::vector<PtxFunction> ptx;  ///< that the body calls
   std::vector<Stmt> body;
   ExprRef grid;  ///< number of blocks, an expression of scalar parameters
   int threads = 128;
@@ -178,6 +193,8 @@ struct Kernel {
   int64_t shared_bytes = 0;
   /// Threads, counted from 0, that compute, when others only copy; 0: all of them.
   int consumers = 0;
+  /// Its blocks meet at barriers of the whole grid, so that all must be resident at one time.
+  bool cooperative = false;
 };
 
 }  // namespace tilewright::codegen

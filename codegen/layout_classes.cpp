@@ -52,6 +52,21 @@ void LayoutClasses::unite(const Value* a, const Value* b) {
   parent_[find(index_.at(b))] = find(index_.at(a));
 }
 
+/// What an access reads and gives element by element. Index tiles have one layout among them, which
+/// is the access's when they have all of its dimensions.
+void LayoutClasses::unite_access(const Op& op) {
+  const ir::AccessView access(op);
+  const Value* tile = op.results.empty() ? access.value : op.result();
+  for (const Value* other : {access.value, access.expected, access.mask})
+    if (other != nullptr) unite(tile, other);
+  const Value* first = nullptr;
+  for (const Value* index : access.indices) {
+    if (!index->type.is_tile()) continue;
+    if (first == nullptr) first = index->type.shape == tile->type.shape ? tile : index;
+    unite(first, index);
+  }
+}
+
 void LayoutClasses::unite_op(const Op& op) {
   switch (op.kind) {
     case OpKind::unary:
@@ -60,11 +75,32 @@ void LayoutClasses::unite_op(const Op& op) {
     case OpKind::compare:
     case OpKind::select:
     case OpKind::cast:
+    case OpKind::random:
+    case OpKind::inline_ptx:
       if (op.result()->type.kind == ir::Type::Kind::shared) return;
       for (const Value* operand : op.operands) unite(op.result(), operand);
       return;
     case OpKind::dot:
       unite(op.result(), op.operand(2));
+      return;
+    case OpKind::load:
+    case OpKind::store:
+    case OpKind::atomic:
+    case OpKind::atomic_exchange:
+    case OpKind::atomic_cas:
+      unite_access(op);
+      return;
+    case OpKind::combine:
+    case OpKind::sort:
+    case OpKind::join:
+      for (const Value* operand : op.operands) unite(op.operand(0), operand);
+      return;
+    case OpKind::scan:
+      for (const Value* operand : op.operands) unite(op.results[0], operand);
+      for (const Value* result : op.results) unite(op.results[0], result);
+      return;
+    case OpKind::print:
+      for (const Value* operand : op.operands) unite(op.operand(0), operand);
       return;
     case OpKind::tile_loop: {
       const ir::LoopView loop(op);
@@ -72,6 +108,15 @@ void LayoutClasses::unite_op(const Op& op) {
         unite(op.results[i], loop.inits[i]);
         unite(op.results[i], loop.carried[i]);
         unite(op.results[i], loop.body->yields().at(i));
+      }
+      return;
+    }
+    case OpKind::while_loop: {
+      const ir::WhileView loop(op);
+      for (size_t i = 0; i < loop.inits.size(); ++i) {
+        unite(op.results[i], loop.inits[i]);
+        unite(op.results[i], loop.carried[i]);
+        unite(op.results[i], loop.next[i]);
       }
       return;
     }

@@ -23,6 +23,7 @@ class LayoutClasses {
   int find(int i);
   void unite(const ir::Value* a, const ir::Value* b);
   void unite_op(const ir::Op& op);
+  void unite_access(const ir::Op& op);
   int add(const ir::Value* value);
 
   std::unordered_map<const ir::Value*, int> index_;

@@ -2,6 +2,7 @@
 
 #include "tilewright/codegen/dot_operands.h"
 #include "tilewright/codegen/lowering.h"
+#include "tilewright/codegen/matrix_unit.h"
 #include "tilewright/codegen/prelude.h"
 #include "tilewright/codegen/split_loop.h"
 #include "tilewright/codegen/stage_layouts.h"
@@ -41,20 +42,33 @@ constexpr RuleEntry kRules[] = {
     {OpKind::iota, lower_elementwise},
     {OpKind::load, lower_load},
     {OpKind::store, lower_store},
+    {OpKind::atomic, lower_atomic},
+    {OpKind::atomic_exchange, lower_atomic},
+    {OpKind::atomic_cas, lower_atomic},
     {OpKind::unary, lower_elementwise},
     {OpKind::binary, lower_elementwise},
     {OpKind::fma, lower_elementwise},
     {OpKind::compare, lower_elementwise},
     {OpKind::select, lower_elementwise},
     {OpKind::cast, lower_elementwise},
+    {OpKind::random, lower_elementwise},
+    {OpKind::inline_ptx, lower_elementwise},
+    {OpKind::print, lower_print},
     {OpKind::broadcast, lower_elementwise},
     {OpKind::permute, lower_elementwise},
     {OpKind::convert, lower_convert},
     {OpKind::reshape, lower_reshape},
+    {OpKind::join, lower_elementwise},
+    {OpKind::pick, lower_elementwise},
     {OpKind::reduce, lower_reduce},
+    {OpKind::combine, lower_combine},
+    {OpKind::scan, lower_scan},
+    {OpKind::sort, lower_sort},
     {OpKind::dot, lower_dot},
     {OpKind::tile_loop, lower_loop},
+    {OpKind::while_loop, lower_while},
     {OpKind::if_else, lower_if},
+    {OpKind::grid_barrier, lower_grid_barrier},
     {OpKind::yield, lower_nothing},
     {OpKind::ring, lower_ring},
     {OpKind::ring_acquire, lower_acquire},
@@ -105,7 +119,9 @@ void declare_params(Lowering& lowering, const std::vector<bool>& written,
 /// The rings whose slots are operands of warpgroups' products.
 void note_wgmma_reads(Lowering& lowering) {
   ir::for_each_op(lowering.fn.body(), [&](const Op& op) {
-    if (!is_asynchronous(lowering, op)) return;
+    if (op.kind != OpKind::dot ||
+        unit_of(op, lowering.config, lowering.target) != MatrixUnit::wgmma)
+      return;
     for (int i = 0; i < 2; ++i)
       if (is_shared(op.operand(i))) lowering.read_by_wgmma.insert(view_of(op.operand(i)).ring);
   });

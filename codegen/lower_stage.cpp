@@ -401,6 +401,18 @@ void lower_convert(Lowering& lowering, const Op& op) {
   read_shared(lowering, to, scratch, buffer, nullptr);
 }
 
+void share_with_replicas(Lowering& lowering, const Value* tile) {
+  const Layout& layout = lowering.layout(tile);
+  const SharedLayout scratch = scratch_layout(lowering, tile, layout, layout);
+  const int fast = scratch.order.back();
+  const std::string buffer =
+      declare_shared(lowering, lowering.arrays.at(tile) + "_exchange", tile->type.dtype, 1, scratch,
+                     "for the threads that hold the same elements");
+  const int write = shared_vector(lowering, tile, layout, fast);
+  write_shared(lowering, tile, layout, scratch, buffer, nullptr, write > 1 ? fast : -1, write);
+  read_shared(lowering, tile, scratch, buffer, nullptr);
+}
+
 void lower_fetch(Lowering& lowering, const Op& op) {
   const Value* ring = view_of(op.operand(0)).ring;
   const RingBuffer& buffer = lowering.rings.at(ring);

@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <limits>
 
 #include "tilewright/codegen/function_exprs.h"
@@ -24,8 +27,12 @@ bool is_elementwise(OpKind kind) {
     case OpKind::cast:
     case OpKind::broadcast:
     case OpKind::permute:
+    case OpKind::join:
+    case OpKind::pick:
     case OpKind::slice_index:
     case OpKind::iota:
+    case OpKind::random:
+    case OpKind::inline_ptx:
       return true;
     default:
       return false;
@@ -34,15 +41,23 @@ bool is_elementwise(OpKind kind) {
 
 /// Tiles that cost nothing to compute again: views and positions.
 bool is_free(OpKind kind) {
-  return kind == OpKind::broadcast || kind == OpKind::permute || kind == OpKind::slice_index ||
-         kind == OpKind::iota;
+  return kind == OpKind::broadcast || kind == OpKind::permute || kind == OpKind::join ||
+         kind == OpKind::pick || kind == OpKind::slice_index || kind == OpKind::iota;
 }
 
 /// Whether `op` reads its tile operands element by element, so that they can be computed in place.
 bool takes_inlined(OpKind kind) {
-  return is_elementwise(kind) || kind == OpKind::reduce || kind == OpKind::store ||
-         kind == OpKind::stage || kind == OpKind::convert || kind == OpKind::reshape ||
-         kind == OpKind::dot;
+  return is_elementwise(kind) || kind == OpKind::reduce || kind == OpKind::combine ||
+         kind == OpKind::scan || kind == OpKind::sort || kind == OpKind::store ||
+         kind == OpKind::stage || kind == OpKind::print || kind == OpKind::convert ||
+         kind == OpKind::reshape || kind == OpKind::dot || ir::is_atomic(kind);
+}
+
+/// Index tiles are read by guards and for addresses, and better held.
+bool is_index_tile(const Op& op, const Value* operand) {
+  if (!ir::writes_tensor(op.kind) || !operand->type.is_tile()) return false;
+  const ir::AccessView access(op);
+  return std::find(access.indices.begin(), access.indices.end(), operand) != access.indices.end();
 }
 
 /// How often a tile is computed if everything that can be inlined is: uses through free views count
@@ -53,12 +68,20 @@ void count_effective_uses(Lowering& lowering, const ir::Region& region) {
     int times = 1;
     if ((*op)->results.size() == 1 && is_free((*op)->kind)) times = lowering.uses[(*op)->result()];
     const bool inlines = takes_inlined((*op)->kind);
+    const bool tests = (*op)->kind == OpKind::while_loop ||
+                       ((*op)->kind == OpKind::yield && (*op)->parent->parent != nullptr &&
+                        (*op)->parent->parent->kind == OpKind::while_loop);
     for (const Value* operand : (*op)->operands) {
+      // The condition of a while loop is computed where it is assigned.
+      if (tests && operand == (*op)->operand(0)) {
+        ++lowering.uses[operand];
+        continue;
+      }
       // A dot reads each element of what it multiplies once, and sums into its own registers.
       const bool sum = (*op)->kind == OpKind::dot && operand == (*op)->operand(2);
       const bool same_region = operand->def != nullptr && operand->def->parent == (*op)->parent;
       lowering.uses[operand] +=
-          inlines && !sum && (same_region || !operand->type.is_tile()) ? times : 2;
+          inlines && !sum && !is_index_tile(**op, operand) && (same_region || !operand->type.is_tile()) ? times : 2;
     }
   }
 }
@@ -130,16 +153,16 @@ bool replaces(const Lowering& lowering, const Op& op, const Value* carried) {
 
 /// A yielded tile can be computed straight into the carried one's array when nothing reads the old
 /// value afterwards; of several sums one after the other, the first.
-void share_carried_arrays(Lowering& lowering, const Op& op) {
-  const ir::LoopView loop(op);
-  for (size_t i = 0; i < loop.carried.size(); ++i) {
-    const Value* carried = loop.carried[i];
-    const Value* next = loop.body->yields()[i];
+void share_carried_arrays(Lowering& lowering, const ir::Region* body,
+                          const std::vector<const Value*>& all_carried,
+                          const std::vector<const Value*>& all_next) {
+  for (size_t i = 0; i < all_carried.size(); ++i) {
+    const Value* carried = all_carried[i];
+    const Value* next = all_next[i];
     for (auto home = lowering.homes.find(next); home != lowering.homes.end();
          home = lowering.homes.find(next))
       next = home->second;
-    if (!carried->type.is_tile() || next->def == nullptr || next->def->parent != loop.body)
-      continue;
+    if (!carried->type.is_tile() || next->def == nullptr || next->def->parent != body) continue;
     if (replaces(lowering, *next->def, carried)) lowering.homes[next] = carried;
   }
 }
@@ -203,6 +226,10 @@ ExprRef apply(Lowering& lowering, const Op& op, std::vector<ExprRef> args) {
       return fma_expr(op.result()->type.dtype, args[0], args[1], args[2]);
     case OpKind::compare:
       return fn_expr(op.fn(), op.operand(0)->type.dtype, std::move(args));
+    case OpKind::random:
+      return call(fmt::format("tw::philox<{}>", op.integer(AttrKey::word)), std::move(args));
+    case OpKind::inline_ptx:
+      return ptx_call(lowering, op, std::move(args));
     default:
       break;
   }
@@ -254,6 +281,24 @@ ExprRef permute_value(Lowering& lowering, const Op& op, const RegIndex& index) {
   return element_value(lowering, op.operand(0), inner);
 }
 
+/// The operand that a position along the new dimension names.
+ExprRef join_value(Lowering& lowering, const Op& op, RegIndex index) {
+  const int64_t axis = op.integer(AttrKey::axis);
+  const ExprRef at = index[axis];
+  index.erase(index.begin() + axis);
+  const size_t last = op.operands.size() - 1;
+  ExprRef value = element_value(lowering, op.operand(last), index);
+  for (size_t i = last; i-- > 0;)
+    value = conditional(binary("==", at, integer(static_cast<int64_t>(i))),
+                        element_value(lowering, op.operand(i), index), value);
+  return value;
+}
+
+ExprRef pick_value(Lowering& lowering, const Op& op, RegIndex index) {
+  index.insert(index.begin() + op.integer(AttrKey::axis), integer(op.integer(AttrKey::position)));
+  return element_value(lowering, op.operand(0), index);
+}
+
 ExprRef inlined_value(Lowering& lowering, const Value* value, const RegIndex& index) {
   const Op& op = *value->def;
   switch (op.kind) {
@@ -264,6 +309,10 @@ ExprRef inlined_value(Lowering& lowering, const Value* value, const RegIndex& in
       return broadcast_value(lowering, op, index);
     case OpKind::permute:
       return permute_value(lowering, op, index);
+    case OpKind::join:
+      return join_value(lowering, op, index);
+    case OpKind::pick:
+      return pick_value(lowering, op, index);
     default:
       break;
   }
@@ -281,7 +330,13 @@ void analyze_values(Lowering& lowering) {
     if (op.kind == OpKind::dot) share_accumulator(lowering, op);
   });
   ir::for_each_op(lowering.fn.body(), [&](const Op& op) {
-    if (op.kind == OpKind::tile_loop) share_carried_arrays(lowering, op);
+    if (op.kind == OpKind::tile_loop) {
+      const ir::LoopView loop(op);
+      share_carried_arrays(lowering, loop.body, loop.carried, loop.body->yields());
+    } else if (op.kind == OpKind::while_loop) {
+      const ir::WhileView loop(op);
+      share_carried_arrays(lowering, loop.body, loop.carried, loop.next);
+    }
   });
 }
 
@@ -327,12 +382,21 @@ ExprRef scalar_value(Lowering& lowering, const Value* value) {
       return slice_end(lowering, op.operand(0));
     case OpKind::slice_id:
       return lowering.ids.at(op.operand(0));
+    case OpKind::pick:
+      return pick_value(lowering, op, {});
     default:
       break;
   }
   std::vector<ExprRef> args;
   for (const Value* operand : op.operands) args.push_back(scalar_value(lowering, operand));
   return apply(lowering, op, std::move(args));
+}
+
+ExprRef slice_limit(Lowering& lowering, const Value* slice) {
+  if (auto found = lowering.limits.find(slice); found != lowering.limits.end())
+    return found->second;
+  internal_check(slice->def != nullptr, "a slice without a limit was lowered");
+  return scalar_value(lowering, slice->def->operand(1));
 }
 
 ExprRef element_value(Lowering& lowering, const Value* value, const RegIndex& index) {

@@ -22,6 +22,17 @@ namespace tilewright::codegen {
 /// Register position of an element: one expression per tile axis.
 using RegIndex = std::vector<ExprRef>;
 
+/// An element of an accessed tile: its coordinates and, where the access has tiles among its
+/// operands that are held in registers (index tiles, a mask), its register position.
+struct AccessPoint {
+  std::vector<ExprRef> at = {};
+  RegIndex index = {};
+
+  AccessPoint() = default;
+  AccessPoint(std::vector<ExprRef> coordinates, RegIndex registers = {})
+      : at(std::move(coordinates)), index(std::move(registers)) {}
+};
+
 /// A ring in shared memory.
 struct RingBuffer {
   std::string name;
@@ -79,6 +90,8 @@ struct Lowering {
   std::vector<Stmt> prologue;        ///< thread coordinates, declared first
   std::vector<Stmt>* out = nullptr;  ///< where statements go
   Loc last_source;                   ///< the user's line printed last
+  bool has_grid = false;             ///< a grid was lowered
+  std::string arrivals;              ///< parameter that counts blocks at barriers of the grid
 
   std::unordered_map<const ir::Value*, ExprRef> scalars;         ///< scalars; slices: their begin
   std::unordered_map<const ir::Value*, ExprRef> limits;          ///< slices: their limit
@@ -167,6 +180,8 @@ bool is_inlined(const Lowering& lowering, const ir::Value* value);
 bool is_view_of(const Lowering& lowering, const ir::Value* value,
                 const std::vector<const ir::Value*>& variables);
 ExprRef scalar_value(Lowering& lowering, const ir::Value* value);
+/// Where the positions of a slice end.
+ExprRef slice_limit(Lowering& lowering, const ir::Value* slice);
 /// The element of a tile (or a scalar) at a register position of its layout.
 ExprRef element_value(Lowering& lowering, const ir::Value* value, const RegIndex& index);
 /// Declares the array (or variable) of a tile and returns its name.
@@ -181,21 +196,21 @@ std::string name_of(const ir::Value* value, std::string_view otherwise);
 
 // --- lower_memory.cpp: global memory
 
-/// Offset into a tensor of the element at tile coordinates `at`, in elements.
+/// Offset into a tensor of an element, in elements.
 ExprRef global_offset(Lowering& lowering, const ir::Op& access, const AccessFacts& facts,
-                      const std::vector<ExprRef>& at);
-/// Position along index `dim` of an access: begin plus coordinate.
+                      const AccessPoint& point);
+/// Position along index `dim` of an access: begin plus coordinate, or what an index tile holds.
 ExprRef tensor_position(Lowering& lowering, const ir::Op& access, int dim,
-                        const std::vector<ExprRef>& at);
+                        const AccessPoint& point);
 /// The end of valid positions along index `dim`.
 ExprRef tensor_limit(Lowering& lowering, const ir::Op& access, int dim);
-/// Whether the element at `at` is within the limits that `access` guards, `skip` left out; null
-/// when nothing needs a test.
-ExprRef access_guard(Lowering& lowering, const ir::Op& access, const std::vector<ExprRef>& at,
+/// Whether an element is within the limits that `access` guards, `skip` left out, and its mask
+/// holds; null when nothing needs a test.
+ExprRef access_guard(Lowering& lowering, const ir::Op& access, const AccessPoint& point,
                      int skip = -1);
 std::string tensor_name(const Lowering& lowering, const ir::Value* tensor);
 ExprRef tensor_element(Lowering& lowering, const ir::Op& access, const AccessFacts& facts,
-                       const std::vector<ExprRef>& at);
+                       const AccessPoint& point);
 /// A pointer to a run of `vector` elements of a tile along `axis`, for a wide store: into the
 /// tile's array where they are neighbours there, else to a small array that is filled for it.
 ExprRef run_pointer(Lowering& lowering, const ir::Value* value, const RegIndex& index, int axis,
@@ -207,6 +222,7 @@ void scatter_run(Lowering& lowering, const std::string& run, const std::string& 
 bool run_is_contiguous(const Layout& layout, int axis);
 void lower_load(Lowering& lowering, const ir::Op& op);
 void lower_store(Lowering& lowering, const ir::Op& op);
+void lower_atomic(Lowering& lowering, const ir::Op& op);  ///< in lower_atomic.cpp
 void record_access(Lowering& lowering, const ir::Op& op, std::string kind, int bytes, bool staged);
 
 // --- lower_stage.cpp: shared memory
@@ -229,6 +245,9 @@ void lower_wait(Lowering& lowering, const ir::Op& op);
 void lower_acquire(Lowering& lowering, const ir::Op& op);
 void lower_release(Lowering& lowering, const ir::Op& op);
 void lower_convert(Lowering& lowering, const ir::Op& op);
+/// Gives each thread the elements of a tile that another thread with the same elements holds: the
+/// one that replica_guard chooses.
+void share_with_replicas(Lowering& lowering, const ir::Value* tile);
 void lower_fetch(Lowering& lowering, const ir::Op& op);
 void lower_reshape(Lowering& lowering, const ir::Op& op);
 std::vector<std::string> ring_names(const Lowering& lowering,
@@ -236,6 +255,9 @@ std::vector<std::string> ring_names(const Lowering& lowering,
 
 // --- lower_reduce.cpp, lower_dot.cpp and one file for each matrix unit
 void lower_reduce(Lowering& lowering, const ir::Op& op);
+void lower_combine(Lowering& lowering, const ir::Op& op);
+void lower_scan(Lowering& lowering, const ir::Op& op);
+void lower_sort(Lowering& lowering, const ir::Op& op);
 void lower_dot(Lowering& lowering, const ir::Op& op);
 void lower_dot_fma(Lowering& lowering, const ir::Op& op);
 void lower_dot_mma(Lowering& lowering, const ir::Op& op);
@@ -290,10 +312,17 @@ ExprRef split_guard(const Lowering& lowering, const ir::Value* tile,
 void lower_bulk_wait(Lowering& lowering, const BulkRings& rings);
 void lower_bulk_release(Lowering& lowering, const BulkRings& rings);
 
+// --- lower_debug.cpp
+void lower_print(Lowering& lowering, const ir::Op& op);
+/// A call of the function that is an operation's PTX, which the kernel gets once.
+ExprRef ptx_call(Lowering& lowering, const ir::Op& op, std::vector<ExprRef> args);
+
 // --- lower_control.cpp
 void lower_loop(Lowering& lowering, const ir::Op& op);
+void lower_while(Lowering& lowering, const ir::Op& op);
 void lower_if(Lowering& lowering, const ir::Op& op);
 void lower_grid(Lowering& lowering, const ir::Op& op);  ///< in lower_grid.cpp
+void lower_grid_barrier(Lowering& lowering, const ir::Op& op);
 /// This block's number within its cluster.
 ExprRef block_of_cluster(Lowering& lowering);
 /// What the user calls a tile axis.

@@ -32,7 +32,7 @@ bool writes(const Op& op) {
 class Placer {
  public:
   Placer(const ir::Function& fn, const Config& config, const Target& target)
-      : config_(config), target_(target) {
+      : fn_(fn), config_(config), target_(target) {
     ir::for_each_op(fn.body(), [&](const Op& op) {
       if (op.kind != OpKind::dot) return;
       for (int i = 0; i < 2; ++i) visit_operand(op, i);
@@ -67,7 +67,7 @@ class Placer {
 
   void visit_operand(const Op& dot, int operand) {
     const Value* value = dot.operand(operand);
-    if (operand_home(dot, operand, config_, target_) == OperandHome::copied) {
+    if (operand_home(fn_, dot, operand, config_, target_) == OperandHome::copied) {
       staged_.insert(load_behind(value, true));
     } else if (unit_of(dot, config_, target_) != MatrixUnit::fma) {
       for (const Op* load : loads_behind(value)) fetched_.insert(load);
@@ -92,7 +92,7 @@ class Placer {
   /// Whether pending copies must be over before `op`: a dot of theirs or another use of what is
   /// fetched, or a store, which may overwrite what they still read.
   bool needs_copies(const State& state, const Op& op) const {
-    if (op.kind == OpKind::store) return true;
+    if (ir::writes_tensor(op.kind)) return true;
     if (std::any_of(state.pending.begin(), state.pending.end(),
                     [&](const Copy& copy) { return reads(op, *copy.load); }))
       return true;
@@ -227,7 +227,7 @@ class Placer {
 
   const Value* place_operand(ir::Rewriter& rewriter, State& state, const Op& dot, int operand) {
     const Value* value = dot.operand(operand);
-    switch (operand_home(dot, operand, config_, target_)) {
+    switch (operand_home(fn_, dot, operand, config_, target_)) {
       case OperandHome::copied:
         return shared_view(rewriter, value);
       case OperandHome::staged:
@@ -238,6 +238,7 @@ class Placer {
     return rewriter(value);
   }
 
+  const ir::Function& fn_;
   const Config& config_;
   const Target& target_;
   std::unordered_set<const Op*> staged_;          // loads that dots read from shared memory

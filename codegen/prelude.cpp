@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 
+#include "tilewright/codegen/prelude_atomics.h"
 #include "tilewright/codegen/prelude_wgmma.h"
 #include "tilewright/codegen/print_cuda_wrap.h"
 #include "tilewright/ir/error.h"
@@ -22,6 +23,12 @@ std::string_view plain_name(std::string_view name) {
   return name.substr(0, name.find_first_of("<:"));
 }
 
+bool is_made(std::string_view name) { return parse_wgmma(name) || parse_atomic(name); }
+
+std::vector<Helper> make_helpers(const std::string& name) {
+  return parse_atomic(name) ? atomic_helpers(name) : wgmma_helpers(name);
+}
+
 /// The helpers that are made on request, each once.
 const std::vector<Helper>& made_helpers(const std::string& name) {
   static std::mutex mutex;
@@ -29,7 +36,7 @@ const std::vector<Helper>& made_helpers(const std::string& name) {
   std::lock_guard lock(mutex);
   const auto known = made.find(name);
   return known != made.end() ? known->second
-                             : made.emplace(name, wgmma_helpers(name)).first->second;
+                             : made.emplace(name, make_helpers(name)).first->second;
 }
 
 /// The helpers of that name: "load", "tma_load:2".
@@ -45,7 +52,7 @@ std::vector<const Helper*> find_all(std::string_view name) {
         found.push_back(&helper);
   };
   add(helpers());
-  if (found.empty() && parse_wgmma(plain)) add(made_helpers(std::string(plain)));
+  if (found.empty() && is_made(plain)) add(made_helpers(std::string(plain)));
   return found;
 }
 
@@ -58,7 +65,7 @@ std::set<const Helper*> with_needs(const std::set<std::string>& used,
     if (found.empty()) throw InternalError(fmt::format("there is no device helper {}", name));
     for (const Helper* helper : found) {
       if (!all.insert(helper).second) continue;
-      if (parse_wgmma(helper->name)) made.push_back(helper);
+      if (is_made(helper->name)) made.push_back(helper);
       std::ranges::for_each(helper->needs, add);
     }
   };

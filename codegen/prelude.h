@@ -11,7 +11,8 @@
 
 namespace tilewright::codegen {
 
-enum class Access : uint8_t { read, write };
+/// atomic: a write that nothing has to order among others of its kind.
+enum class Access : uint8_t { read, write, atomic };
 
 /// What a call does through one pointer argument; for the analysis of effects.
 struct PointerUse {
@@ -27,7 +28,7 @@ struct Helper {
   std::vector<std::string_view> needs = {};
   std::vector<PointerUse> pointers = {};
   int min_sm = 75;                   ///< that `text` needs
-  std::string_view older_text = {};  ///< for targets below min_sm; empty: they cannot have it
+  std::string older_text = {};  ///< for targets below min_sm; empty: they cannot have it
   /// An overload, printed when the helper or type named here is used as well; empty: always.
   std::string_view only_with = {};
   int max_sm = 999;       ///< the last architecture that has it
@@ -37,7 +38,8 @@ struct Helper {
   std::string_view overload = {};
 };
 
-/// Every helper, each after those it needs, except those made on request (prelude_wgmma.h).
+/// Every helper, each after those it needs, except those made on request (prelude_wgmma.h,
+/// prelude_atomics.h).
 const std::vector<Helper>& helpers();
 /// The helper called `name`: "load", "tw::load" or "tw::load<4>", the first when it has overloads;
 /// null when there is none.

@@ -1,6 +1,8 @@
 // The table of device helpers. Text is CUDA C++ as NVRTC takes it with no headers.
 #include "tilewright/codegen/prelude.h"
 #include "tilewright/codegen/prelude_bytes.h"
+#include "tilewright/codegen/prelude_evict.h"
+#include "tilewright/codegen/prelude_debug.h"
 #include "tilewright/codegen/prelude_fp8.h"
 #include "tilewright/codegen/prelude_hopper.h"
 #include "tilewright/codegen/prelude_mma.h"
@@ -73,6 +75,28 @@ __device__ __forceinline__ void copy_async(T* to, const T* from, int valid = n) 
   asm volatile("cp.async.wait_group %0;" :: "n"(pending) : "memory");
 })",
        .min_sm = 80},
+  };
+}
+
+std::vector<Helper> grid_helpers() {
+  return {
+      {.name = "grid_barrier",
+       .doc = "waits until every block of the grid has come here; what they stored is then there. "
+              "`arrivals` is 0 when the kernel starts, and all blocks are resident",
+       .text = R"(__device__ __forceinline__ void grid_barrier(int* arrivals) {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    int before, now;
+    asm volatile("atom.acq_rel.gpu.add.s32 %0, [%1], 1;"
+                 : "=r"(before) : "l"(arrivals) : "memory");
+    const int blocks = (int)gridDim.x, complete = (before / blocks + 1) * blocks;
+    do {
+      asm volatile("ld.acquire.gpu.s32 %0, [%1];" : "=r"(now) : "l"(arrivals) : "memory");
+    } while (now < complete);
+  }
+  __syncthreads();
+})"},
   };
 }
 
@@ -282,9 +306,9 @@ const std::vector<Helper>& helpers() {
   static const std::vector<Helper> table = [] {
     std::vector<Helper> all;
     for (std::vector<Helper> part :
-         {memory_helpers(), half_helpers(), fp8_helpers(), byte_helpers(), shuffle_helpers(),
+         {memory_helpers(), evict_helpers(), half_helpers(), fp8_helpers(), byte_helpers(), shuffle_helpers(),
           float_helpers(), integer_helpers(), tile_helpers(), mma_helpers(), hopper_helpers(),
-          ring_helpers()})
+          ring_helpers(), grid_helpers(), debug_helpers()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }();

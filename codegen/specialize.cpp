@@ -57,6 +57,55 @@ bool depends_on(const ir::Value* value, const ir::Value* slice) {
                      [&](const ir::Value* x) { return depends_on(x, slice); });
 }
 
+/// Whether every lane of an index tile is below the limits of its dimensions.
+bool lanes_exist(const ir::Facts& facts, const Op& op, const ir::Value* index,
+                 const ir::Value* overrun) {
+  if (!index->type.is_tile()) return true;
+  return std::all_of(index->type.shape.begin(), index->type.shape.end(), [&](const ir::Dim& dim) {
+    const ir::Value* slice = dim.is_block() ? slice_in_scope(op, dim.axis) : nullptr;
+    return slice == nullptr || (slice != overrun && facts.slice_is_full(slice));
+  });
+}
+
+/// Whether a bool is known to be true, of a tile every element.
+bool is_true(const ir::Facts& facts, const ir::Value* value) {
+  const Op* op = value->def;
+  if (op == nullptr) return false;
+  switch (op->kind) {
+    case OpKind::constant:
+      return op->integer(AttrKey::value) != 0;
+    case OpKind::broadcast:
+    case OpKind::permute:
+      return is_true(facts, op->operand(0));
+    case OpKind::binary:
+      return op->fn() == ir::Fn::bit_and && is_true(facts, op->operand(0)) &&
+             is_true(facts, op->operand(1));
+    case OpKind::compare: {
+      if (is_float(op->operand(0)->type.dtype)) return false;
+      const ir::Range x = facts.range(op->operand(0)), y = facts.range(op->operand(1));
+      if (op->fn() == ir::Fn::lt) return x.max < y.min;
+      if (op->fn() == ir::Fn::le) return x.max <= y.min;
+      if (op->fn() == ir::Fn::ge) return x.min >= y.max;
+      return op->fn() == ir::Fn::gt && x.min > y.max;
+    }
+    default:
+      return false;
+  }
+}
+
+/// Copies an access with its guard, without a mask that is always true.
+void specialize_access(ir::Rewriter& rewriter, const ir::Facts& facts, const Op& op,
+                       const ir::Value* overrun, std::vector<int64_t> guard) {
+  const ir::Value* mask = ir::AccessView(op).mask;
+  Op* copy = rewriter.clone(op);
+  if (mask != nullptr && is_true(facts, mask) &&
+      (overrun == nullptr || !depends_on(mask, overrun))) {
+    copy->operands.pop_back();
+    std::erase_if(copy->attributes, [](const auto& a) { return a.first == AttrKey::masked; });
+  }
+  copy->set(AttrKey::guard, std::move(guard));
+}
+
 /// Index positions of a load or store that may lie before or past the loop's or the tensor's range.
 /// Nothing is proven of those that depend on `overrun`.
 std::vector<int64_t> guard_of_access(const ir::Function& fn, const ir::Facts& facts, const Op& op,
@@ -67,6 +116,7 @@ std::vector<int64_t> guard_of_access(const ir::Function& fn, const ir::Facts& fa
   std::vector<int64_t> guard;
   for (size_t d = 0; d < access.indices.size(); ++d) {
     if (!always_inside(facts, access.indices[d], param->spec.sizes[d]) ||
+        !lanes_exist(facts, op, access.indices[d], overrun) ||
         (overrun != nullptr && depends_on(access.indices[d], overrun)))
       guard.push_back(static_cast<int64_t>(d));
   }
@@ -79,10 +129,18 @@ bool dimension_in_bounds(const ir::Facts& facts, const Op& op, const ir::Dim& di
   return slice != nullptr && facts.slice_is_full(slice);
 }
 
+/// Axes along which an operation combines or orders elements.
+std::vector<int64_t> axes_of(const Op& op) {
+  if (op.kind == OpKind::reduce || op.kind == OpKind::combine) return op.integers(AttrKey::axes);
+  // What comes after the last element of a scan changes nothing before it.
+  if (op.kind == OpKind::scan && op.integer(AttrKey::reverse) == 0) return {};
+  return {op.integer(AttrKey::axis)};
+}
+
 /// Reduced axes of a reduction whose positions may run past their loop's end.
 std::vector<int64_t> guard_of_reduce(const ir::Facts& facts, const Op& op) {
   std::vector<int64_t> guard;
-  for (int64_t axis : op.integers(AttrKey::axes))
+  for (int64_t axis : axes_of(op))
     if (!dimension_in_bounds(facts, op, op.operand(0)->type.shape[axis])) guard.push_back(axis);
   return guard;
 }
@@ -98,9 +156,15 @@ ir::Function specialize(const ir::Function& fn, const Config& config) {
     switch (op.kind) {
       case OpKind::load:
       case OpKind::store:
-        guard = guard_of_access(bound, facts, op, overrun);
-        break;
+      case OpKind::atomic:
+      case OpKind::atomic_exchange:
+      case OpKind::atomic_cas:
+        specialize_access(rewriter, facts, op, overrun, guard_of_access(bound, facts, op, overrun));
+        return true;
       case OpKind::reduce:
+      case OpKind::combine:
+      case OpKind::scan:
+      case OpKind::sort:
         guard = guard_of_reduce(facts, op);
         break;
       case OpKind::dot:

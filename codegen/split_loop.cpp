@@ -41,6 +41,8 @@ bool is_elementwise(OpKind kind) {
     case OpKind::compare:
     case OpKind::select:
     case OpKind::cast:
+    case OpKind::random:
+    case OpKind::inline_ptx:
     case OpKind::permute:
     case OpKind::convert:
     case OpKind::store:
@@ -70,10 +72,10 @@ bool reads_what_it_stores(const ir::Function& fn) {
   std::unordered_set<const ir::Param*> stored;
   bool both = false;
   ir::for_each_op(fn.body(), [&](const Op& op) {
-    if (op.kind == OpKind::store) stored.insert(fn.param_of(ir::AccessView(op).tensor));
+    if (ir::writes_tensor(op.kind)) stored.insert(fn.param_of(ir::AccessView(op).tensor));
   });
   ir::for_each_op(fn.body(), [&](const Op& op) {
-    if (op.kind == OpKind::load || op.kind == OpKind::copy)
+    if (ir::reads_tensor(op.kind))
       both |= stored.contains(fn.param_of(ir::AccessView(op).tensor));
   });
   return both;

@@ -16,17 +16,18 @@ using Buffers = std::set<std::string>;
 
 /// What a piece of code touches.
 struct Accesses {
-  Buffers reads, writes;
+  Buffers reads, writes, atomics;
 };
 
 /// What threads may have done since the last barrier.
 struct State {
-  Buffers reads, writes;
+  Buffers reads, writes, atomics;
   Buffers released;  // rings
 
   void merge(const State& other) {
     reads.insert(other.reads.begin(), other.reads.end());
     writes.insert(other.writes.begin(), other.writes.end());
+    atomics.insert(other.atomics.begin(), other.atomics.end());
     released.insert(other.released.begin(), other.released.end());
   }
   friend bool operator==(const State&, const State&) = default;
@@ -59,28 +60,30 @@ class Synchronizer {
   }
 
   /// Adds what evaluating `expr` reads; `written` when it is the target of a store.
-  void scan(const ExprRef& expr, Accesses& found, bool written = false) const {
+  void scan(const ExprRef& expr, Accesses& found, Access access = Access::read) const {
     if (!expr) return;
+    Buffers& touched = access == Access::read    ? found.reads
+                       : access == Access::write ? found.writes
+                                                 : found.atomics;
     if (expr->kind == Expr::Kind::shared && !rings_.contains(expr->text))
-      (written ? found.writes : found.reads).insert(expr->text);
-    if (expr->kind == Expr::Kind::global)
-      (written ? found.writes : found.reads).insert(tensors_.at(expr->text));
+      touched.insert(expr->text);
+    if (expr->kind == Expr::Kind::global) touched.insert(tensors_.at(expr->text));
     if (expr->kind == Expr::Kind::call) {
       scan_call(*expr, found);
       return;
     }
     for (const ExprRef& arg : expr->args)
-      scan(arg, found, written && expr->kind == Expr::Kind::address);
+      scan(arg, found, expr->kind == Expr::Kind::address ? access : Access::read);
   }
 
   void scan_call(const Expr& call, Accesses& found) const {
     const Helper* helper = find_helper(call.text);
     for (size_t i = 0; i < call.args.size(); ++i) {
-      bool written = false;
+      Access access = Access::read;
       if (helper != nullptr)
         for (const PointerUse& use : helper->pointers)
-          written |= use.argument == static_cast<int>(i) && use.access == Access::write;
-      scan(call.args[i], found, written);
+          if (use.argument == static_cast<int>(i)) access = use.access;
+      scan(call.args[i], found, access);
     }
   }
 
@@ -88,7 +91,7 @@ class Synchronizer {
     scan(stmt.value, found);
     if (stmt.target) {
       if (stmt.op != "=") scan(stmt.target, found);
-      scan(stmt.target, found, true);
+      scan(stmt.target, found, Access::write);
     }
     for (const Stmt& inner : stmt.body) scan(inner, found);
     for (const Stmt& inner : stmt.otherwise) scan(inner, found);
@@ -96,12 +99,15 @@ class Synchronizer {
 
   static bool conflicts(const State& state, const Accesses& next) {
     return intersect(next.reads, state.writes) || intersect(next.writes, state.writes) ||
-           intersect(next.writes, state.reads);
+           intersect(next.writes, state.reads) || intersect(next.reads, state.atomics) ||
+           intersect(next.writes, state.atomics) || intersect(next.atomics, state.writes) ||
+           intersect(next.atomics, state.reads);
   }
 
   static void apply(State& state, const Accesses& done) {
     state.reads.insert(done.reads.begin(), done.reads.end());
     state.writes.insert(done.writes.begin(), done.writes.end());
+    state.atomics.insert(done.atomics.begin(), done.atomics.end());
   }
 
   /// Walks `body` from `state`, inserting barriers; `state` becomes that at its end.
@@ -120,6 +126,13 @@ class Synchronizer {
   }
 
   void visit_order(const Stmt& stmt, State& state, std::vector<Stmt>& result) {
+    if (stmt.op == "release_all" || stmt.op == "acquire_all") {
+      result.push_back(make_barrier(stmt.op == "release_all"
+                                        ? "everything before is done by every thread"
+                                        : "nothing after is begun by any thread"));
+      state = {};
+      return;
+    }
     if (stmt.op == "release") {
       state.released.insert(stmt.params.begin(), stmt.params.end());
       return;
@@ -175,10 +188,13 @@ class Synchronizer {
 
   static std::string why(const State& state, const Accesses& next) {
     for (const std::string& buffer : next.reads)
-      if (state.writes.contains(buffer)) return buffer + " is complete";
-    for (const std::string& buffer : next.writes)
-      if (state.reads.contains(buffer) || state.writes.contains(buffer))
-        return "everybody is done with " + buffer;
+      if (state.writes.contains(buffer) || state.atomics.contains(buffer))
+        return buffer + " is complete";
+    for (const Buffers* changed : {&next.writes, &next.atomics})
+      for (const std::string& buffer : *changed)
+        if (state.reads.contains(buffer) || state.writes.contains(buffer) ||
+            state.atomics.contains(buffer))
+          return "everybody is done with " + buffer;
     return "";
   }
 
@@ -186,6 +202,7 @@ class Synchronizer {
     for (const auto& [name, group] : tensors_) {
       state.reads.erase(group);
       state.writes.erase(group);
+      state.atomics.erase(group);
     }
   }
 

@@ -8,10 +8,6 @@
 namespace tilewright::dsl {
 namespace {
 
-std::string text_of(const LiteralValue& value) {
-  return std::visit([](auto number) { return fmt::format("{}", number); }, value);
-}
-
 /// Whether an integer is a value of an integer dtype.
 bool in_range(int64_t value, DType dtype) {
   if (dtype == DType::i64) return true;
@@ -21,6 +17,17 @@ bool in_range(int64_t value, DType dtype) {
 }
 
 }  // namespace
+
+std::string text_of(const LiteralValue& value) {
+  return std::visit([](auto number) { return fmt::format("{}", number); }, value);
+}
+
+bool is_number_of(const LiteralValue& value, DType dtype) {
+  if (std::holds_alternative<bool>(value)) return dtype == DType::boolean;
+  const int64_t* integer = std::get_if<int64_t>(&value);
+  if (integer == nullptr) return is_float(dtype);
+  return is_float(dtype) || (is_integer(dtype) && in_range(*integer, dtype));
+}
 
 const ir::Value* constant_of(const LiteralValue& value, DType dtype, Loc loc) {
   ir::Builder& builder = Trace::current("a number", loc).at(loc);

@@ -14,6 +14,10 @@ namespace tilewright::dsl {
 /// dtype's kind, or an integer out of its range.
 const ir::Value* constant_of(const LiteralValue& value, DType dtype, Loc loc);
 
+/// Whether a number is a value of a dtype: of its kind, an integer within its range.
+bool is_number_of(const LiteralValue& value, DType dtype);
+std::string text_of(const LiteralValue& value);
+
 /// The operand's value; a literal becomes a scalar of `dtype`.
 const ir::Value* materialize(const Operand& operand, DType dtype, Loc loc);
 

@@ -73,9 +73,14 @@ class Bound {
   Bound(Size size, Loc = Loc::current()) : size_(size) {}
   Bound(const Tile& scalar, Loc loc = Loc::current());
   Bound(const TileIndex& single, Loc loc = Loc::current());
+  explicit Bound(const ir::Value* value) : value_(value) {}
 
   /// As an i64 scalar of the kernel.
   const ir::Value* value(Loc loc) const;
+  /// Of a C++ integer or a Size.
+  std::optional<int64_t> known() const {
+    return value_ != nullptr ? std::nullopt : std::optional(size_.value());
+  }
 
  private:
   Size size_;
@@ -88,10 +93,13 @@ struct LoopDim {
   Bound end;
   bool single = false;  ///< walked one by one
   BlockSize block = {};
+  Size step = 1;  ///< of tw::grid
 
   template <class T>
   requires std::convertible_to<T, Bound> LoopDim(const T& limit, Loc loc = Loc::current())
       : end(limit, loc) {}
+  /// The positions of a tile of a loop around this one; of a single position: 0 to it.
+  LoopDim(const TileIndex& tile, Loc loc = Loc::current());
   LoopDim(Each each, Loc = Loc::current()) : end(each.count), single(true), block{1} {}
   LoopDim(Bound first, Bound last) : begin(first), end(last) {}
 };
@@ -111,10 +119,13 @@ class LoopRun {
   bool more();
   void next();
   TileIndex index(size_t dim) const;
+  /// What tw::grid gives: the position, counted in steps.
+  Scalar<int64_t> position(size_t dim) const;
   Loc loc() const { return loc_; }
 
  private:
   std::vector<LoopDim> dims_;
+  std::vector<Bound> first_;  ///< where dimensions walked in steps begin
   Loc loc_;
   std::vector<const ir::Value*> slices_;
   int opened_ = 0;  ///< regions open
@@ -147,7 +158,7 @@ class LoopRange {
    private:
     auto at(size_t dim) const {
       if constexpr (Scalars)
-        return run_.index(dim).begin(run_.loc());
+        return run_.position(dim);
       else
         return run_.index(dim);
     }
@@ -178,6 +189,8 @@ std::vector<LoopDim> with_blocks(const LoopDim (&dims)[N], const BlockSize (&blo
   return result;
 }
 std::vector<LoopDim> one_by_one(std::vector<LoopDim> dims);
+/// begin, begin + step, .. below end. Errors: bad_step.
+LoopDim in_steps(Bound begin, Bound end, Size step, Loc loc);
 
 inline LoopDim with_block(LoopDim dim, BlockSize block) {
   dim.block = block;
@@ -186,11 +199,13 @@ inline LoopDim with_block(LoopDim dim, BlockSize block) {
 
 }  // namespace dsl
 
-// A loop outside every other is the grid: its iterations are programs that run in parallel, in any
+// A loop outside every other is a grid: its iterations are programs that run in parallel, in any
 // order. Inside it, a loop is sequential; one over several dimensions is a nest. Blocks cover each
-// range in order; the last is clipped. Errors: two_grids, bad_block.
+// range in order; the last is clipped. A kernel may have several grids: see tw::barrier
+// (dsl/control.h). Errors: bad_block.
 
-/// 0 .. n in tiles: `for (auto rows : tw::tile(n))`; n is a Size, an integer or an integer scalar.
+/// 0 .. n in tiles: `for (auto rows : tw::tile(n))`; n is a Size, an integer or an integer scalar,
+/// or a tile of a loop around this one, whose positions are then walked in smaller tiles.
 template <class T>
 requires std::convertible_to<T, dsl::LoopDim> dsl::LoopRange<1, false> tile(
     const T& n, Loc loc = Loc::current()) {
@@ -236,6 +251,15 @@ template <class B, class E>
 requires std::convertible_to<B, dsl::Bound> && std::convertible_to<E, dsl::Bound>
     dsl::LoopRange<1, true> grid(const B& begin, const E& end, Loc loc = Loc::current()) {
   return {dsl::one_by_one({dsl::LoopDim(dsl::Bound(begin, loc), dsl::Bound(end, loc))}), loc};
+}
+/// begin, begin + step, .. below end; the step is positive, and known when tracing. Errors:
+/// bad_step.
+template <class B, class E>
+requires std::convertible_to<B, dsl::Bound> && std::convertible_to<E, dsl::Bound>
+    dsl::LoopRange<1, true> grid(const B& begin, const E& end, Size step,
+                                 Loc loc = Loc::current()) {
+  return {dsl::one_by_one({dsl::in_steps(dsl::Bound(begin, loc), dsl::Bound(end, loc), step, loc)}),
+          loc};
 }
 template <size_t N>
 dsl::LoopRange<N, true> grid(const dsl::LoopDim (&dims)[N], Loc loc = Loc::current()) {

@@ -4,6 +4,7 @@
 #include "tilewright/dsl/operand.h"
 #include "tilewright/dsl/ops.h"
 #include "tilewright/dsl/shape_ops.h"
+#include "tilewright/dsl/tensor_access.h"
 #include "tilewright/dsl/trace.h"
 #include "tilewright/ir/error.h"
 
@@ -112,38 +113,26 @@ Tile scalar_literal(const LiteralValue& value, DType dtype, Loc loc) {
 
 }  // namespace dsl
 
-TensorRef::TensorRef(const ir::Value* loaded, const ir::Value* tensor,
-                     std::vector<const ir::Value*> indices, Loc loc)
+TensorRef::TensorRef(const ir::Value* loaded, dsl::TensorAccess access, Loc loc)
     : Tile(FromValue{}, loaded, loc),
-      tensor_(tensor),
-      indices_(std::move(indices)),
+      access_(std::move(access)),
       frame_(Trace::current("a tensor's element", loc).frame()),
       loc_(loc) {}
 
 TensorRef::TensorRef(const TensorRef& other, Loc loc)
-    : Tile(other, loc),
-      tensor_(other.tensor_),
-      indices_(other.indices_),
-      frame_(other.frame_),
-      loc_(other.loc_) {}
+    : Tile(other, loc), access_(other.access_), frame_(other.frame_), loc_(other.loc_) {}
+
+const dsl::TensorAccess& TensorRef::access(std::string_view what, Loc loc) const {
+  Trace& trace = Trace::current(what, loc);
+  trace.in_loop(what, loc);
+  trace.expect_open(frame_, "the indexed element of a tensor", loc);
+  return access_;
+}
 
 void TensorRef::operator=(const TensorRef& value) && { std::move(*this) = Operand(value, loc_); }
 
 void TensorRef::operator=(const Operand& value) && {
-  Trace& trace = Trace::current("a store", loc_);
-  ir::Builder& builder = trace.in_loop("a store", loc_);
-  trace.expect_open(frame_, "the indexed element of a tensor", loc_);
-  const std::string name = tensor_->name.empty() ? "a tensor" : "'" + tensor_->name + "'";
-  const ir::Shape shape = trace.type_of(slot(), loc_).shape;
-  const DType dtype = tensor_->type.dtype;
-  const ir::Value* stored = dsl::materialize(value, dtype, loc_);
-  if (!dsl::stores_implicitly(stored->type.dtype, dtype))
-    raise(ErrorId::store_needs_cast, loc_, to_string(stored->type.dtype), name, to_string(dtype),
-          to_string(dtype));
-  if (!dsl::broadcasts_to(stored->type.shape, shape))
-    raise(ErrorId::shape_mismatch, loc_, "a store into " + name, dsl::describe(stored->type.shape),
-          dsl::describe(shape));
-  builder.store(tensor_, dsl::broadcast(builder.cast(stored, dtype), shape), indices_);
+  dsl::store(access("a store", loc_), value, nullptr, Evict::none, loc_);
 }
 
 void TensorRef::operator+=(const Operand& value) && {

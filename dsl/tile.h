@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -214,6 +215,18 @@ class Scalar : public Tile {
   static Scalar of(const ir::Value* value, Loc loc) { return Scalar(FromValue{}, value, loc); }
 };
 
+namespace dsl {
+
+/// An access of a parameter of the kernel, through what may be a view of it.
+struct TensorAccess {
+  const ir::Value* tensor = nullptr;
+  std::vector<const ir::Value*> indices;  ///< of the parameter
+  const ir::Value* mask = nullptr;        ///< what a view asks for; of the access's shape
+  std::vector<int64_t> dims;  ///< dimension i of the user's tile is the access's dims[i]; empty: i
+};
+
+}  // namespace dsl
+
 /// What indexing a Tensor gives. It has loaded the tile: it is a variable like any Tile, and
 /// assigning to a named one (`auto x = a[i, j]; x = y;`) rebinds the variable. Assigning to the
 /// unnamed one (`c[i, j] = y`) stores to memory, converting to the tensor's dtype.
@@ -250,12 +263,13 @@ class TensorRef : public Tile {
   void operator/=(const Operand& value) &&;
 
   // Used by the library.
-  TensorRef(const ir::Value* loaded, const ir::Value* tensor, std::vector<const ir::Value*> indices,
-            Loc loc);
+  TensorRef(const ir::Value* loaded, dsl::TensorAccess access, Loc loc);
+  /// What it refers to. Errors: value_escapes.
+  const dsl::TensorAccess& access(std::string_view what, Loc loc) const;
+  Loc loc() const { return loc_; }
 
  private:
-  const ir::Value* tensor_;
-  std::vector<const ir::Value*> indices_;
+  dsl::TensorAccess access_;
   uint64_t frame_;  ///< the loop body in which the indices were made
   Loc loc_;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "tilewright/dsl/grids.h"
 #include "tilewright/dsl/names.h"
 #include "tilewright/dsl/promote.h"
 #include "tilewright/dsl/tensor.h"
@@ -20,11 +21,12 @@ std::string name_of(const ir::Param& param) {
 
 }  // namespace
 
-Trace::Trace(std::string name, Loc loc, int body_runs)
+Trace::Trace(std::string name, Loc loc, int body_runs, TunableValues tunables)
     : builder_(recording_.fn),
       number_(++g_traces),
       body_runs_(body_runs),
       outer_(t_active),
+      tunables_(std::move(tunables)),
       last_loc_(loc) {
   recording_.fn.name = std::move(name);
   recording_.fn.loc = loc;
@@ -83,6 +85,17 @@ void Trace::expect_open(uint64_t frame, std::string_view what, Loc loc) const {
   for (const Frame& open : frames_)
     if (open.id == frame) return;
   raise(ErrorId::value_escapes, loc, what, frame_locs_.at(frame).line);
+}
+
+void Trace::expect_own_writes(std::string_view what, Loc loc) const {
+  const ir::Region* body = frames_.back().region;
+  const auto events = recording_.events.find(body);
+  if (events == recording_.events.end()) return;
+  for (const Event& event : events->second) {
+    const Variable& assigned = recording_.variables[event.variable];
+    if (event.write && assigned.region != body)
+      raise(ErrorId::combine_writes, event.loc.known() ? event.loc : loc, what, describe(assigned));
+  }
 }
 
 void Trace::expect_axes_open(const ir::Type& type, Slot slot, Loc loc) const {
@@ -157,12 +170,12 @@ Tensor Trace::argument_tensor(size_t index) const {
 
 Slot Trace::argument_scalar(size_t index) const { return arguments_.at(index).slot; }
 
-Tensor Trace::add_result(TensorSpec spec, Loc loc) {
+Tensor Trace::add_result(TensorSpec spec, Loc loc, std::optional<ir::Attr> fill) {
   check_left_early();
   last_loc_ = loc;
   if (in_loop()) raise(ErrorId::empty_in_loop, loc);
   ir::Type type = ir::Type::tensor(spec.dtype, spec.rank());
-  const int param = add_param(std::move(type), {nullptr, declared_name(loc), spec, true});
+  const int param = add_param(std::move(type), {nullptr, declared_name(loc), spec, true, fill});
   result_locs_.push_back(loc);
   return Tensor(param, number_);
 }
@@ -180,9 +193,8 @@ int Trace::regions_of(const std::vector<LoopDim>& dims) const {
 
 std::vector<const ir::Value*> Trace::open_loops(const std::vector<LoopDim>& dims, Loc loc) {
   at(loc);
-  if (!in_loop() && grid_.known()) raise(ErrorId::two_grids, loc, grid_.line);
   const bool parallel = !in_loop();
-  if (parallel) grid_ = loc;
+  has_grid_ |= parallel;
   std::vector<const ir::Value*> begins, limits;
   for (const LoopDim& dim : dims) {
     begins.push_back(dim.begin.value(loc));
@@ -217,6 +229,39 @@ void Trace::open_region(ir::Region* region, Loc loc) {
                      recording_.fn.axes.size()});
 }
 
+void Trace::barrier(Loc loc) {
+  ir::Builder& builder = at(loc);
+  if (in_loop()) raise(ErrorId::barrier_misplaced, loc, "in a loop or a branch");
+  if (!has_grid_) raise(ErrorId::barrier_misplaced, loc, "before the first grid loop");
+  builder.grid_barrier();
+}
+
+Trace::Mark Trace::mark() const {
+  const ir::Region* region = frames_.back().region;
+  const auto found = recording_.events.find(region);
+  return {recording_.variables.size(), region->ops.size(),
+          found == recording_.events.end() ? 0 : found->second.size()};
+}
+
+/// The first assignment to a variable declared before `mark`, after it.
+const Event* Trace::assignment_since(const ir::Region& region, const Mark& mark) const {
+  if (const auto found = recording_.events.find(&region); found != recording_.events.end())
+    for (size_t i = mark.events; i < found->second.size(); ++i) {
+      const Event& event = found->second[i];
+      if (event.write && event.variable < static_cast<int>(mark.variables)) return &event;
+    }
+  for (size_t i = mark.operations; i < region.ops.size(); ++i)
+    for (const ir::Region* inner : region.ops[i]->regions)
+      if (const Event* event = assignment_since(*inner, {mark.variables, 0, 0})) return event;
+  return nullptr;
+}
+
+void Trace::expect_unassigned(const Mark& mark, Loc loc) const {
+  if (const Event* event = assignment_since(*frames_.back().region, mark))
+    raise(ErrorId::condition_assigns, event->loc.known() ? event->loc : loc,
+          describe(recording_.variables[event->variable]));
+}
+
 void Trace::close_regions(int count) {
   for (; count > 0; --count) frames_.pop_back();
 }
@@ -241,9 +286,9 @@ void Trace::check_results_written() const {
   size_t result = 0;
   for (const ir::Param& param : recording_.fn.params) {
     if (!param.allocated) continue;
-    bool written = false;
+    bool written = param.fill.has_value();
     ir::for_each_op(recording_.fn.body(), [&](const ir::Op& op) {
-      written |= op.kind == ir::OpKind::store && op.operand(0) == param.value;
+      written |= ir::writes_tensor(op.kind) && op.operand(0) == param.value;
     });
     if (!written) raise(ErrorId::unwritten_result, result_locs_[result], name_of(param));
     ++result;
@@ -252,13 +297,60 @@ void Trace::check_results_written() const {
 
 ir::Function Trace::finish(const std::vector<Tensor>& results) {
   check_left_early();
-  if (!grid_.known()) raise(ErrorId::no_grid, recording_.fn.loc);
+  if (!has_grid_) raise(ErrorId::no_grid, recording_.fn.loc);
   for (const Tensor& result : results) {
-    param(result, recording_.fn.loc);
+    const ir::Param& returned = param(result, recording_.fn.loc);
+    if (result.is_view())
+      raise(ErrorId::view_index, recording_.fn.loc, "a result", name_of(returned),
+            "a kernel returns whole tensors, and this is a view");
     recording_.fn.results.push_back(result.param());
   }
   check_results_written();
-  return promote(recording_);
+  order_workspace_last();
+  ir::Function fn = promote(recording_);
+  check_grids(fn);
+  return fn;
+}
+
+/// Allocated tensors that are not returned come behind those that are.
+void Trace::order_workspace_last() {
+  ir::Function& fn = recording_.fn;
+  std::vector<size_t> order;
+  for (const bool workspace : {false, true})
+    for (size_t i = 0; i < fn.params.size(); ++i)
+      if (fn.is_workspace(i) == workspace) order.push_back(i);
+  std::vector<ir::Param> params;
+  std::vector<int> position(order.size());
+  for (size_t to = 0; to < order.size(); ++to) {
+    position[order[to]] = static_cast<int>(to);
+    params.push_back(std::move(fn.params[order[to]]));
+    const_cast<ir::Value*>(params.back().value)->index = static_cast<int>(to);
+  }
+  fn.params = std::move(params);
+  for (int& result : fn.results) result = position[static_cast<size_t>(result)];
+}
+
+int64_t Trace::tunable(const std::string& name, std::vector<int64_t> values, Loc loc) {
+  at(loc);
+  const auto wrong = [&](std::string why) { raise(ErrorId::tunable_values, loc, name, why); };
+  if (name.empty()) wrong("a tunable needs a name");
+  if (values.empty()) wrong("it needs at least one value");
+  std::vector<int64_t> sorted = values;
+  std::sort(sorted.begin(), sorted.end());
+  if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+    wrong("a value is given twice");
+  for (const ir::Tunable& known : recording_.fn.tunables) {
+    if (known.name != name) continue;
+    if (known.values != values) wrong("it is asked for twice, with other values");
+    return known.value;
+  }
+  const auto chosen = tunables_.find(name);
+  const int64_t value = chosen == tunables_.end() ? values.front() : chosen->second;
+  if (!std::binary_search(sorted.begin(), sorted.end(), value))
+    raise(ErrorId::config_tunable_value, loc, name, recording_.fn.name, fmt::join(values, ", "),
+          value);
+  recording_.fn.tunables.push_back({name, std::move(values), value});
+  return value;
 }
 
 // --- text for messages

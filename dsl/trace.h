@@ -9,6 +9,7 @@
 #include "tilewright/dsl/loops.h"
 #include "tilewright/dsl/recording.h"
 #include "tilewright/dsl/tile.h"
+#include "tilewright/dsl/tunable.h"
 #include "tilewright/ir/builder.h"
 
 namespace tilewright::dsl {
@@ -17,8 +18,8 @@ namespace tilewright::dsl {
 /// it is destroyed.
 class Trace {
  public:
-  /// Loop bodies run `body_runs` times; the last run counts.
-  Trace(std::string name, Loc loc, int body_runs);
+  /// Loop bodies run `body_runs` times; the last run counts. `tunables`: the config's.
+  Trace(std::string name, Loc loc, int body_runs, TunableValues tunables = {});
   ~Trace();
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
@@ -45,13 +46,18 @@ class Trace {
   void write(Slot slot, const ir::Value* value, Loc loc);  ///< Errors: variable_changes
   const ir::Type& type_of(Slot slot, Loc loc) const;       ///< Errors: used_before_assignment
 
+  /// The value that the config gives a tunable, else the first of `values`. Errors:
+  /// tunable_values, config_tunable_value.
+  int64_t tunable(const std::string& name, std::vector<int64_t> values, Loc loc);
+
   // Parameters.
   void add_argument_tensor(TensorSpec spec, std::string name);
   void add_argument_scalar(DType dtype, std::string name);
   void skip_argument();
   Tensor argument_tensor(size_t index) const;
   Slot argument_scalar(size_t index) const;
-  Tensor add_result(TensorSpec spec, Loc loc);                  ///< Errors: empty_in_loop
+  /// A tensor that the kernel makes, each element `fill` at first if given. Errors: empty_in_loop.
+  Tensor add_result(TensorSpec spec, Loc loc, std::optional<ir::Attr> fill = std::nullopt);
   const ir::Param& param(const Tensor& tensor, Loc loc) const;  ///< Errors: foreign_value
 
   // Loops and branches.
@@ -59,16 +65,27 @@ class Trace {
   std::vector<const ir::Value*> open_loops(const std::vector<LoopDim>& dims, Loc loc);
   int regions_of(const std::vector<LoopDim>& dims) const;
   void open_region(ir::Region* region, Loc loc);
+  /// Errors: barrier_misplaced.
+  void barrier(Loc loc);
+  /// A moment of the trace, in the innermost body.
+  struct Mark {
+    size_t variables, operations, events;
+  };
+  Mark mark() const;
+  /// Errors: condition_assigns when a variable declared before `mark` was assigned since.
+  void expect_unassigned(const Mark& mark, Loc loc) const;
   void close_regions(int count);
   /// Forgets what was recorded in the innermost body, to run it once more.
   void restart_body();
   void note_left_early(Loc loop) { left_early_ = loop; }
   uint64_t frame() const { return frames_.back().id; }
+  /// Errors: combine_writes when the innermost body assigns a variable that is not its own.
+  void expect_own_writes(std::string_view what, Loc loc) const;
   /// Errors: value_escapes unless the body `frame` is open.
   void expect_open(uint64_t frame, std::string_view what, Loc loc) const;
 
-  /// Ends the trace. Errors: no_grid, unwritten_result, foreign_value, loop_left_early, and those
-  /// of promotion.
+  /// Ends the trace. Errors: no_grid, unwritten_result, foreign_value, loop_left_early, those of
+  /// promotion and of check_grids.
   ir::Function finish(const std::vector<Tensor>& results);
 
  private:
@@ -89,6 +106,8 @@ class Trace {
   void expect_axes_open(const ir::Type& type, Slot slot, Loc loc) const;
   int add_param(ir::Type type, ir::Param param);
   void check_results_written() const;
+  void order_workspace_last();
+  const Event* assignment_since(const ir::Region& region, const Mark& mark) const;
 
   Recording recording_;
   ir::Builder builder_;
@@ -100,7 +119,8 @@ class Trace {
   std::vector<uint64_t> axis_frames_;  ///< the body of each axis's loop
   std::vector<Argument> arguments_;
   std::vector<Loc> result_locs_;  ///< of the allocated parameters
-  Loc grid_;
+  bool has_grid_ = false;
+  TunableValues tunables_;  ///< as the config has them
   Loc left_early_;
   Loc last_loc_;
 };

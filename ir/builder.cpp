@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "tilewright/ir/combine.h"
 #include "tilewright/ir/error.h"
 
 namespace tilewright::ir {
@@ -23,11 +24,20 @@ Shape shape_of_access(const Op& op, const AccessView& access) {
   expect(static_cast<int>(access.indices.size()) == access.tensor->type.rank, op,
          "needs one index per dimension");
   Shape shape;
+  const Value* tile = nullptr;
   for (const Value* index : access.indices) {
-    if (index->type.kind == Type::Kind::slice)
+    if (index->type.kind == Type::Kind::slice) {
       shape.push_back(index->type.shape[0]);
+      continue;
+    }
+    expect(index->type.is_value() && index->type.dtype == DType::i64, op,
+           "an index is a slice, an i64 scalar or an i64 tile");
+    if (!index->type.is_tile()) continue;
+    if (tile == nullptr)
+      shape.insert(shape.end(), index->type.shape.begin(), index->type.shape.end());
     else
-      expect(index->type == Type::scalar(DType::i64), op, "an index is a slice or an i64 scalar");
+      expect(index->type.shape == tile->type.shape, op, "index tiles differ in shape");
+    if (tile == nullptr) tile = index;
   }
   return shape;
 }
@@ -35,9 +45,15 @@ Shape shape_of_access(const Op& op, const AccessView& access) {
 std::optional<Type> infer_memory(const Op& op) {
   const AccessView access(op);
   const Shape shape = shape_of_access(op, access);
+  if (access.mask != nullptr)
+    expect(access.mask->type == Type::value(DType::boolean, shape), op,
+           "the mask is a bool tile of the indices' shape");
   if (op.kind == OpKind::load) return Type::value(access.tensor->type.dtype, shape);
   expect(access.value->type.shape == shape, op, "the value's shape is not the indices'");
   expect(access.value->type.dtype == access.tensor->type.dtype, op, "dtypes differ");
+  if (access.expected != nullptr)
+    expect(access.expected->type == access.value->type, op, "value and expected value differ");
+  if (is_atomic(op.kind)) return access.value->type;
   return std::nullopt;
 }
 
@@ -57,6 +73,13 @@ std::optional<Type> infer_elementwise(const Op& op) {
   expect(accepts(op.fn(), x.dtype), op, "the function does not take this dtype");
   if (op.kind == OpKind::compare) return Type::value(DType::boolean, x.shape);
   return x;
+}
+
+std::optional<Type> infer_random(const Op& op) {
+  const Type& x = op.operand(0)->type;
+  expect(x.is_value() && x.dtype == DType::i64, op, "operands must be i64");
+  for (const Value* operand : op.operands) expect(operand->type == x, op, "operands' types differ");
+  return Type::value(DType::i32, x.shape);
 }
 
 std::optional<Type> infer_broadcast(const Op& op) {
@@ -92,6 +115,23 @@ std::optional<Type> infer_reduce(const Op& op) {
       shape.push_back(x.shape[i]);
   expect(shape.size() + axes.size() == x.shape.size(), op, "axes out of range or repeated");
   return Type::value(x.dtype, shape);
+}
+
+std::optional<Type> infer_join(const Op& op) {
+  const std::string fault = join_fault(op);
+  expect(fault.empty(), op, fault.c_str());
+  Shape shape = op.operand(0)->type.shape;
+  shape.insert(shape.begin() + op.integer(AttrKey::axis),
+               Dim::constant(static_cast<int64_t>(op.operands.size())));
+  return Type::value(op.operand(0)->type.dtype, shape);
+}
+
+std::optional<Type> infer_pick(const Op& op) {
+  const std::string fault = pick_fault(op);
+  expect(fault.empty(), op, fault.c_str());
+  Shape shape = op.operand(0)->type.shape;
+  shape.erase(shape.begin() + op.integer(AttrKey::axis));
+  return Type::value(op.operand(0)->type.dtype, shape);
 }
 
 std::optional<Type> infer_dot(const Op& op) {
@@ -135,6 +175,9 @@ std::optional<Type> infer_type(const Op& op) {
     case OpKind::load:
     case OpKind::store:
     case OpKind::copy:
+    case OpKind::atomic:
+    case OpKind::atomic_exchange:
+    case OpKind::atomic_cas:
       return infer_memory(op);
     case OpKind::unary:
     case OpKind::binary:
@@ -142,6 +185,8 @@ std::optional<Type> infer_type(const Op& op) {
     case OpKind::fma:
     case OpKind::select:
       return infer_elementwise(op);
+    case OpKind::random:
+      return infer_random(op);
     case OpKind::broadcast:
       return infer_broadcast(op);
     case OpKind::permute:
@@ -150,6 +195,10 @@ std::optional<Type> infer_type(const Op& op) {
       return Type::value(op.operand(0)->type.dtype, op.shape(AttrKey::shape));
     case OpKind::convert:
       return op.operand(0)->type;
+    case OpKind::join:
+      return infer_join(op);
+    case OpKind::pick:
+      return infer_pick(op);
     case OpKind::reduce:
       return infer_reduce(op);
     case OpKind::dot:
@@ -174,6 +223,12 @@ Op* Builder::create(OpKind kind, std::vector<const Value*> operands,
     Region* region = fn_.new_region();
     region->parent = op;
     op->regions.push_back(region);
+  }
+  for (const Type& result : infer_results(*op).value_or(std::vector<Type>())) {
+    Value* value = fn_.new_value(result);
+    value->def = op;
+    value->index = static_cast<int>(op->results.size());
+    op->results.push_back(value);
   }
   std::optional<Type> inferred = infer_type(*op);
   if (type != nullptr) {
@@ -238,17 +293,6 @@ const Value* Builder::iota(Dim dim) {
   return create(OpKind::iota, {}, {{AttrKey::shape, Shape{dim}}})->result();
 }
 
-const Value* Builder::load(const Value* tensor, std::vector<const Value*> indices) {
-  indices.insert(indices.begin(), tensor);
-  return create(OpKind::load, std::move(indices))->result();
-}
-
-const Op* Builder::store(const Value* tensor, const Value* value,
-                         std::vector<const Value*> indices) {
-  indices.insert(indices.begin(), {tensor, value});
-  return create(OpKind::store, std::move(indices));
-}
-
 const Value* Builder::unary(Fn fn, const Value* x) {
   return create(OpKind::unary, {x}, {{AttrKey::fn, fn}})->result();
 }
@@ -288,6 +332,15 @@ const Value* Builder::permute(const Value* x, std::vector<int64_t> dims) {
 
 const Value* Builder::reshape(const Value* x, Shape shape) {
   return create(OpKind::reshape, {x}, {{AttrKey::shape, std::move(shape)}})->result();
+}
+
+const Value* Builder::join(const std::vector<const Value*>& x, int64_t axis) {
+  return create(OpKind::join, x, {{AttrKey::axis, axis}})->result();
+}
+
+const Value* Builder::pick(const Value* x, int64_t axis, int64_t position) {
+  return create(OpKind::pick, {x}, {{AttrKey::axis, axis}, {AttrKey::position, position}})
+      ->result();
 }
 
 const Value* Builder::convert(const Value* x) { return create(OpKind::convert, {x})->result(); }
@@ -337,6 +390,21 @@ Op* Builder::if_else(const Value* condition, std::vector<Type> results) {
   return op;
 }
 
+Op* Builder::while_loop(const Value* condition, std::vector<const Value*> inits) {
+  std::vector<const Value*> operands{condition};
+  operands.insert(operands.end(), inits.begin(), inits.end());
+  Op* op = create(OpKind::while_loop, std::move(operands));
+  for (const Value* init : inits) {
+    add_argument(region_of(op, 0), init->type, init->name);
+    Value* result = fn_.new_value(init->type);
+    result->def = op;
+    result->index = static_cast<int>(op->results.size());
+    result->name = init->name;
+    op->results.push_back(result);
+  }
+  return op;
+}
+
 const Op* Builder::yield(std::vector<const Value*> values) {
   return create(OpKind::yield, std::move(values));
 }
@@ -351,12 +419,16 @@ LoopView::LoopView(const Op& loop) : body(loop.regions.at(0)), fill(loop.regions
   carried.assign(body->args.begin() + n, body->args.end());
 }
 
-AccessView::AccessView(const Op& access) {
-  auto index = access.operands.begin();
-  if (access.kind == OpKind::copy) value = *index++;
-  tensor = *index++;
-  if (access.kind == OpKind::store) value = *index++;
-  indices.assign(index, access.operands.end());
+WhileView::WhileView(const Op& loop)
+    : condition(loop.operand(0)),
+      again(nullptr),
+      inits(loop.operands.begin() + 1, loop.operands.end()),
+      carried(loop.regions.at(0)->args),
+      body(loop.regions.at(0)) {
+  const auto& yields = body->yields();
+  if (yields.empty()) return;  // being built
+  again = yields.front();
+  next.assign(yields.begin() + 1, yields.end());
 }
 
 Rewriter::Rewriter(const Function& source, const Rule& rule)
@@ -364,6 +436,7 @@ Rewriter::Rewriter(const Function& source, const Rule& rule)
   target_.name = source.name;
   target_.loc = source.loc;
   target_.axes = source.axes;
+  target_.tunables = source.tunables;
   target_.results = source.results;
   for (const Param& param : source.params) {
     Value* value = target_.new_value(param.value->type);

@@ -11,6 +11,13 @@
 
 namespace tilewright::ir {
 
+/// What an access may have besides tensor, value and indices; empty text is the default.
+struct AccessOptions {
+  const Value* mask = nullptr;  ///< bool, of the access's shape
+  std::string evict = {};       ///< loads and stores: "first" or "last"
+  std::string order = {};       ///< atomics: "acquire", "release" or "acq_rel"
+};
+
 /// Appends operations to a region of a function. Wrong operands throw InternalError: a caller that
 /// handles a user's input (dsl, parser) checks first and raises an Error.
 class Builder {
@@ -46,8 +53,18 @@ class Builder {
   const Value* slice_id(const Value* slice);
   const Value* slice_index(const Value* slice);
   const Value* iota(Dim dim);
-  const Value* load(const Value* tensor, std::vector<const Value*> indices);
-  const Op* store(const Value* tensor, const Value* value, std::vector<const Value*> indices);
+  const Value* load(const Value* tensor, std::vector<const Value*> indices,
+                    const AccessOptions& options = {});
+  const Op* store(const Value* tensor, const Value* value, std::vector<const Value*> indices,
+                  const AccessOptions& options = {});
+  /// `fn`: add, min, max, bit_and, bit_or or bit_xor; gives what was there before.
+  const Value* atomic(Fn fn, const Value* tensor, const Value* value,
+                      std::vector<const Value*> indices, const AccessOptions& options = {});
+  const Value* atomic_exchange(const Value* tensor, const Value* value,
+                               std::vector<const Value*> indices,
+                               const AccessOptions& options = {});
+  const Value* atomic_cas(const Value* tensor, const Value* value, const Value* expected,
+                          std::vector<const Value*> indices, const AccessOptions& options = {});
   const Value* unary(Fn fn, const Value* x);
   const Value* binary(Fn fn, const Value* x, const Value* y);
   const Value* compare(Fn fn, const Value* x, const Value* y);
@@ -59,6 +76,8 @@ class Builder {
   const Value* fill(const Value* scalar, Shape shape) { return broadcast(scalar, shape, {}); }
   const Value* permute(const Value* x, std::vector<int64_t> dims);
   const Value* reshape(const Value* x, Shape shape);
+  const Value* join(const std::vector<const Value*>& x, int64_t axis);
+  const Value* pick(const Value* x, int64_t axis, int64_t position);
   const Value* convert(const Value* x);
   const Value* reduce(Fn fn, const Value* x, std::vector<int64_t> axes);
   const Value* dot(const Value* a, const Value* b, const Value* acc,
@@ -70,6 +89,10 @@ class Builder {
                 std::vector<const Value*> limits, std::vector<const Value*> inits);
   /// An if with results of the given types and two empty regions.
   Op* if_else(const Value* condition, std::vector<Type> results);
+  /// A loop that runs its body as long as a condition holds: the operand before the first
+  /// iteration, then what the body yields first. The body takes one argument per init.
+  Op* while_loop(const Value* condition, std::vector<const Value*> inits);
+  const Op* grid_barrier() { return create(OpKind::grid_barrier, {}); }
   const Op* yield(std::vector<const Value*> values);
 
   /// Any operation; `type` is the result's type for those that cannot infer it (constant, cast),
@@ -100,13 +123,42 @@ struct LoopView {
   const Region* fill;
 };
 
-/// The tensor, value and index operands of a load, store or copy.
+/// The parts of a while_loop.
+struct WhileView {
+  explicit WhileView(const Op& loop);
+  const Value* condition;  ///< of the first iteration
+  const Value* again;      ///< of the next one: what the body yields first
+  std::vector<const Value*> inits, carried, next;
+  const Region* body;
+};
+
+/// The operands of a load, store, atomic or copy.
 struct AccessView {
   explicit AccessView(const Op& access);
   const Value* tensor;
-  const Value* value = nullptr;  ///< stored value, or the slot of a copy
+  const Value* value = nullptr;     ///< stored value, or the slot of a copy
+  const Value* expected = nullptr;  ///< of atomic_cas
+  const Value* mask = nullptr;
   std::vector<const Value*> indices;
+
+  /// Whether some index is a tile.
+  bool gathers() const;
+  /// Dimensions of the accessed tile that belong to index `i`: one for a slice, none for a scalar,
+  /// for a tile those of all index tiles.
+  std::vector<int> axes_of(size_t i) const;
 };
+
+/// The shape of what these indices access.
+Shape access_shape(const std::vector<const Value*>& indices);
+/// AccessView::axes_of for indices of an access yet to be made.
+std::vector<int> axes_of_index(const std::vector<const Value*>& indices, size_t i);
+
+/// Whether an access has slices and scalars as indices and no mask: what copies can do.
+bool is_plain_access(const Op& access);
+/// Whether an operation writes (reads) elements of a tensor: its AccessView tells which.
+bool writes_tensor(OpKind kind);
+bool reads_tensor(OpKind kind);
+bool is_atomic(OpKind kind);
 
 /// Copies a function operation by operation; a rule may replace some on the way.
 class Rewriter {

@@ -64,12 +64,14 @@ bool same_axes(const Function& a, const Function& b) {
 }
 
 bool same_params(const Function& a, const Function& b) {
-  return a.results == b.results && std::equal(a.params.begin(), a.params.end(), b.params.begin(),
-                                              b.params.end(), [](const Param& x, const Param& y) {
-                                                return x.value->type == y.value->type &&
-                                                       x.spec == y.spec &&
-                                                       x.allocated == y.allocated;
-                                              });
+  return a.results == b.results &&
+         std::equal(a.params.begin(), a.params.end(), b.params.begin(), b.params.end(),
+                    [](const Param& x, const Param& y) {
+                      return x.value->type == y.value->type && x.spec == y.spec &&
+                             x.allocated == y.allocated &&
+                             x.fill.has_value() == y.fill.has_value() &&
+                             (!x.fill || same_attribute(*x.fill, *y.fill));
+                    });
 }
 
 }  // namespace
@@ -80,7 +82,7 @@ std::optional<Loc> first_difference(const Function& a, const Function& b) {
   for (size_t i = 0; i < a.params.size(); ++i)
     comparison.define({a.params[i].value}, {b.params[i].value});
   if (auto where = comparison.regions(a.body(), b.body(), b.loc)) return where;
-  if (!same_axes(a, b)) return b.loc;
+  if (!same_axes(a, b) || a.tunables != b.tunables) return b.loc;
   return std::nullopt;
 }
 

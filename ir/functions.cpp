@@ -42,6 +42,26 @@ bool is_monoid(Fn fn) {
          fn == Fn::bit_or;
 }
 
+bool has_atomics(DType dtype) {
+  switch (dtype) {
+    case DType::i32:
+    case DType::i64:
+    case DType::f16:
+    case DType::bf16:
+    case DType::f32:
+    case DType::f64:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool has_atomic(Fn fn, DType dtype) {
+  if (fn == Fn::add || fn == Fn::min || fn == Fn::max) return has_atomics(dtype);
+  const bool bits = fn == Fn::bit_and || fn == Fn::bit_or || fn == Fn::bit_xor;
+  return bits && (dtype == DType::i32 || dtype == DType::i64);
+}
+
 double identity_of(Fn fn) {
   constexpr double inf = std::numeric_limits<double>::infinity();
   switch (fn) {

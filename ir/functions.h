@@ -35,4 +35,10 @@ double identity_of(Fn fn);
 /// The same as an integer or bool of `dtype`: the infinities become its extremes.
 int64_t integer_identity(Fn fn, DType dtype);
 
+/// Whether tensors of `dtype` can be changed by atomic operations: i32, i64, f16, bf16, f32, f64.
+bool has_atomics(DType dtype);
+/// Whether fn can be an atomic's function on `dtype`: add, min, max; of integers also bit_and,
+/// bit_or, bit_xor.
+bool has_atomic(Fn fn, DType dtype);
+
 }  // namespace tilewright::ir

@@ -99,12 +99,22 @@ struct Axis {
   Loc loc;
 };
 
-/// A parameter: a tensor or a run-time scalar. Results that the kernel allocates come last.
+/// A number that a kernel leaves to the config, known when it is traced.
+struct Tunable {
+  std::string name;
+  std::vector<int64_t> values;  ///< that it may have, the default first
+  int64_t value = 0;            ///< for which the kernel was traced
+  friend bool operator==(const Tunable&, const Tunable&) = default;
+};
+
+/// A parameter: a tensor or a run-time scalar. What the kernel allocates comes last: results, then
+/// tensors that it does not return, which are workspace.
 struct Param {
   const Value* value = nullptr;
   std::string name;
-  TensorSpec spec;         ///< tensors only
-  bool allocated = false;  ///< made by tw::empty / tw::zeros_like, not passed in
+  TensorSpec spec;                          ///< tensors only
+  bool allocated = false;                   ///< made by tw::empty / tw::zeros_like, not passed in
+  std::optional<Attr> fill = std::nullopt;  ///< allocated: the number every element has at first
 
   bool is_tensor() const { return value->type.kind == Type::Kind::tensor; }
 };
@@ -122,6 +132,7 @@ class Function {
   Loc loc;
   std::vector<Param> params;
   std::vector<Axis> axes;
+  std::vector<Tunable> tunables;
   std::vector<int> results;  ///< indices of the parameters that the kernel returns, in order
 
   const Region& body() const { return *body_; }
@@ -132,6 +143,10 @@ class Function {
     return dim.is_block() ? axes.at(dim.axis).block : dim.extent;
   }
   std::vector<int64_t> extents(const Shape& shape) const;
+  /// Whether a parameter is memory of the kernel's own: allocated and not a result.
+  bool is_workspace(size_t param) const;
+  /// How many parameters are a launch's arguments and results: all before the workspaces.
+  size_t launch_params() const;
   /// The parameter that `value` is; null when it is none.
   const Param* param_of(const Value* value) const;
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "tilewright/ir/builder.h"
+#include "tilewright/ir/combine.h"
 #include "tilewright/ir/opspec.h"
 #include "tilewright/ir/parse_tokens.h"
 #include "tilewright/ir/verify.h"
@@ -52,6 +53,7 @@ class Parser {
     fn_.loc = location();
     expect("{");
     while (peek().is(Token::Kind::word, "axis")) axis();
+    while (peek().is(Token::Kind::word, "tunable")) tunable();
     region(fn_.mutable_body());
     if (peek().kind != Token::Kind::end)
       fail_parse(peek().line, "unexpected {} after the function", peek().described());
@@ -127,12 +129,20 @@ class Parser {
       param.spec = spec(dtype);
       param.value = make(Type::tensor(dtype, param.spec.rank()), token);
       param.allocated = accept_word("allocated");
+      if (param.allocated && accept("=")) param.fill = fill_of(dtype);
     } else {
       param.value = make(Type::scalar(dtype), token);
     }
     const_cast<Value*>(param.value)->index = static_cast<int>(fn_.params.size());
     show(token.text);
     fn_.params.push_back(std::move(param));
+  }
+
+  Attr fill_of(DType dtype) {
+    Attr value = attribute(AttrType::number);
+    const int64_t* integer = std::get_if<int64_t>(&value);
+    if (integer != nullptr && is_float(dtype)) value = static_cast<double>(*integer);
+    return value;
   }
 
   TensorSpec spec(DType dtype) {
@@ -188,6 +198,19 @@ class Parser {
     axis.pinned = accept_word("pinned");
     axis.loc = location();
     fn_.axes.push_back(std::move(axis));
+  }
+
+  void tunable() {
+    constexpr int64_t least = std::numeric_limits<int64_t>::min();
+    next();
+    Tunable tunable;
+    tunable.name = expect(Token::Kind::string, "a tunable's name").text;
+    expect("=");
+    tunable.value = integer(least);
+    expect_word("of");
+    expect("[");
+    list("]", [&] { tunable.values.push_back(integer(least)); });
+    fn_.tunables.push_back(std::move(tunable));
   }
 
   Loc location() {
@@ -433,8 +456,12 @@ class Parser {
   static std::vector<Type> result_types(const OpText& text, const Op& op) {
     const auto given = text.types.value_or(std::vector<Type>());
     std::vector<Type> types;
-    if (const auto inferred = infer_type(op)) {
+    if (const auto several = infer_results(op)) {
+      types = *several;
+    } else if (const auto inferred = infer_type(op)) {
       types = {*inferred};
+    } else if (op.kind == OpKind::while_loop) {
+      for (size_t i = 1; i < op.operands.size(); ++i) types.push_back(op.operands[i]->type);
     } else if (op.kind == OpKind::tile_loop) {
       const size_t first = 2 * op.integers(AttrKey::axes).size();
       for (size_t i = first; i < op.operands.size(); ++i) types.push_back(op.operands[i]->type);

@@ -38,6 +38,9 @@ class Printer {
   std::string run() {
     header();
     for (size_t i = 0; i < fn_.axes.size(); ++i) axis(i);
+    for (const Tunable& tunable : fn_.tunables)
+      text_ += fmt::format("  tunable {} = {} of [{}]\n", quoted(tunable.name), tunable.value,
+                           fmt::join(tunable.values, ","));
     region(fn_.body(), 1);
     text_ += "}\n";
     return std::move(text_);
@@ -70,6 +73,7 @@ class Printer {
     text_ += define(param.value, name) + ": ";
     text_ += param.is_tensor() ? to_string(param.spec) : to_string(param.value->type);
     if (param.allocated) text_ += " allocated";
+    if (param.fill) text_ += " = " + to_string(*param.fill);
   }
 
   void axis(size_t i) {

@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "tilewright/ir/builder.h"
+#include "tilewright/ir/combine.h"
 #include "tilewright/ir/error.h"
 #include "tilewright/ir/print.h"
 #include "tilewright/ir/verify_op.h"
@@ -19,11 +20,16 @@ std::string header_fault(const Function& fn) {
     const Type& type = param.value->type;
     if (!param.is_tensor() && !type.is_scalar()) return "a parameter is neither tensor nor scalar";
     if (!param.is_tensor() && param.allocated) return "a scalar parameter is marked allocated";
+    if (param.fill && !param.allocated) return "a tensor that is passed in is filled";
+    if (param.fill && std::holds_alternative<double>(*param.fill) != is_float(param.spec.dtype))
+      return "what a tensor is filled with is not of its dtype";
     if (!param.is_tensor()) continue;
     if (type.rank != param.spec.rank() || type.dtype != param.spec.dtype ||
         param.spec.strides.size() != param.spec.sizes.size())
       return "the type and the spec of a parameter differ";
   }
+  for (size_t i = fn.launch_params(); i > 0; --i)
+    if (fn.is_workspace(i - 1)) return "a tensor that is no result stands before one that is";
   for (int i : fn.results)
     if (i < 0 || i >= static_cast<int>(fn.params.size()) || !fn.params[i].is_tensor())
       return "a result is not a tensor parameter";
@@ -55,11 +61,26 @@ std::string loop_fault(const Op& op) {
   return op.has(AttrKey::ahead) ? "" : "needs attribute ahead, having a fill";
 }
 
+std::string while_fault(const Op& op) {
+  std::vector<Type> carried = types_of(op.operands);
+  const Type condition = carried.front();
+  carried.erase(carried.begin());
+  const Region& body = *op.regions[0];
+  if (types_of(body.args) != carried) return "the body's arguments are not the carried values";
+  if (types_of(op.results) != carried) return "the results' types are not the inits'";
+  carried.insert(carried.begin(), condition);
+  if (types_of(body.yields()) != carried)
+    return "the body's yield is not the next condition and the carried values";
+  return "";
+}
+
 std::string regions_fault(const Op& op) {
   if (static_cast<int>(op.regions.size()) != info(op.kind).regions) return "wrong region count";
   for (const Region* region : op.regions)
     if (region == nullptr || region->parent != &op) return "a region is not linked to it";
   if (op.kind == OpKind::tile_loop) return loop_fault(op);
+  if (op.kind == OpKind::while_loop) return while_fault(op);
+  if (combines(op.kind)) return combine_region_fault(op);
   for (const Region* region : op.regions) {
     if (!region->args.empty()) return "its regions take no arguments";
     if (op.kind == OpKind::if_else && types_of(region->yields()) != types_of(op.results))
@@ -119,6 +140,8 @@ class Verifier {
 
   void nested(const Op& op) {
     const size_t open = open_axes_.size();
+    if (op.kind == OpKind::grid_barrier && op.parent->parent != nullptr)
+      return report(&op, "stands inside a loop or branch");
     if (op.kind == OpKind::tile_loop) {
       if (op.integer(AttrKey::parallel) == 1 && open > 0)
         return report(&op, "a parallel loop stands inside another loop");

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "tilewright/ir/builder.h"
+#include "tilewright/ir/combine.h"
 #include "tilewright/ir/error.h"
 #include "tilewright/ir/opspec.h"
+#include "tilewright/ir/print_format.h"
 
 namespace tilewright::ir {
 namespace {
@@ -59,7 +61,11 @@ bool is_slice(const Type& type) { return type.kind == Kind::slice; }
 bool is_ring(const Type& type) { return type.kind == Kind::ring; }
 bool is_shared(const Type& type) { return type.kind == Kind::shared; }
 bool is_position(const Type& type) { return type == Type::scalar(DType::i64); }
-bool is_index(const Type& type) { return is_slice(type) || is_position(type); }
+/// The mask that may follow the indices is looked at with the access.
+bool is_index(const Type& type) {
+  return is_slice(type) || (type.is_value() && type.dtype == DType::i64) ||
+         (type.is_value() && type.dtype == DType::boolean);
+}
 bool is_condition(const Type& type) { return type.is_value() && type.dtype == DType::boolean; }
 
 /// What an operand may be, by its name in ops.def; those not listed are values.
@@ -75,7 +81,7 @@ constexpr OperandRule kOperandRules[] = {
     {"ring", is_ring, "a ring"},
     {"slot", is_shared, "a slot of a ring"},
     {"shared", is_shared, "a shared tile"},
-    {"index", is_index, "a slice or an i64 scalar"},
+    {"index", is_index, "a slice, an i64 scalar or an i64 tile"},
     {"begin", is_position, "an i64 scalar"},
     {"limit", is_position, "an i64 scalar"},
     {"condition", is_condition, "a bool"},
@@ -125,13 +131,32 @@ std::string check_iota(const Function&, const Op& op) {
   return op.shape(AttrKey::shape).size() == 1 ? "" : "shape must be one dimension";
 }
 
+bool is_one_of(const Op& op, AttrKey key, std::initializer_list<std::string_view> words) {
+  const Attr* text = op.find(key);
+  return text == nullptr ||
+         std::find(words.begin(), words.end(), std::get<std::string>(*text)) != words.end();
+}
+
 std::string check_access(const Function&, const Op& op) {
-  if (!op.has(AttrKey::guard)) return "";
   const AccessView access(op);
+  if (op.integer_or(AttrKey::masked, 1) != 1) return "masked must be 1 when present";
+  if (op.has(AttrKey::masked) && access.mask == nullptr) return "needs a mask";
+  if (!is_one_of(op, AttrKey::evict, {"first", "last"})) return "evict must be first or last";
+  if (!op.has(AttrKey::guard)) return "";
   const auto& guard = op.integers(AttrKey::guard);
   if (!are_positions(guard, access.indices.size()))
     return "guard must name index positions, in order";
   return "";
+}
+
+std::string check_atomic(const Function& fn, const Op& op) {
+  if (std::string fault = check_access(fn, op); !fault.empty()) return fault;
+  if (!is_one_of(op, AttrKey::order, {"acquire", "release", "acq_rel"}))
+    return "order must be acquire, release or acq_rel when present";
+  const DType dtype = AccessView(op).tensor->type.dtype;
+  if (!has_atomics(dtype)) return "the dtype has no atomic operations";
+  if (op.kind != OpKind::atomic) return "";
+  return has_atomic(op.fn(), dtype) ? "" : "no atomic operation of this function and dtype";
 }
 
 std::string check_function(const Function&, const Op& op) {
@@ -153,19 +178,17 @@ std::string check_permute(const Function&, const Op& op) {
   return dims.size() == rank && are_positions(dims, rank) ? "" : "dims must be a permutation";
 }
 
-/// The number of elements of a shape of constants; -1 when it has block dimensions or overflows.
-int64_t elements(const Shape& shape) {
-  int64_t count = 1;
-  for (const Dim& dim : shape)
-    if (dim.is_block() || __builtin_mul_overflow(count, dim.extent, &count)) return -1;
-  return count;
+std::string check_reshape(const Function&, const Op& op) {
+  return can_reshape(op.operand(0)->type.shape, op.shape(AttrKey::shape))
+             ? ""
+             : "needs the same blocks, and as many elements between them";
 }
 
-std::string check_reshape(const Function&, const Op& op) {
-  const int64_t from = elements(op.operand(0)->type.shape);
-  const int64_t to = elements(op.shape(AttrKey::shape));
-  return from >= 0 && from == to ? "" : "needs constant shapes of equally many elements";
-}
+std::string check_combine(const Function&, const Op& op) { return combine_fault(op); }
+std::string check_scan(const Function&, const Op& op) { return scan_fault(op); }
+std::string check_sort(const Function&, const Op& op) { return sort_fault(op); }
+std::string check_join(const Function&, const Op& op) { return join_fault(op); }
+std::string check_pick(const Function&, const Op& op) { return pick_fault(op); }
 
 std::string check_reduce(const Function&, const Op& op) {
   const Type& x = op.operand(0)->type;
@@ -212,6 +235,10 @@ std::string check_if(const Function&, const Op& op) {
   return op.operand(0)->type.is_scalar() ? "" : "condition must be a scalar";
 }
 
+std::string check_while(const Function&, const Op& op) {
+  return op.operand(0)->type.is_scalar() ? "" : "condition must be a scalar";
+}
+
 std::string check_ring(const Function&, const Op& op) {
   return op.integer(AttrKey::stages) >= 1 ? "" : "stages must be positive";
 }
@@ -225,22 +252,52 @@ std::string check_wait(const Function&, const Op& op) {
   return op.integer(AttrKey::pending) >= 0 ? "" : "pending must not be negative";
 }
 
+std::string check_random(const Function&, const Op& op) {
+  const int64_t word = op.integer(AttrKey::word);
+  return word >= 0 && word < 4 ? "" : "word must be 0 to 3";
+}
+
+/// What is wrong where operands are not of one shape.
+std::string one_shape_fault(const Op& op) {
+  for (const Value* operand : op.operands)
+    if (operand->type.shape != op.operand(0)->type.shape) return "operands' shapes differ";
+  return "";
+}
+
+std::string check_print(const Function&, const Op& op) {
+  const PrintFormat format =
+      parse_print_format(std::get<std::string>(*op.find(AttrKey::format)));
+  if (!format.fault.empty()) return format.fault;
+  if (format.values() + 1 != op.operands.size())
+    return fmt::format("the format is of {} values, found {}", format.values(),
+                       op.operands.size() - 1);
+  return one_shape_fault(op);
+}
+
+std::string check_ptx(const Function&, const Op& op) {
+  return op.operands.empty() ? "takes at least one value" : one_shape_fault(op);
+}
+
 struct OpCheck {
   OpKind kind;
   std::string (*check)(const Function&, const Op&);
 };
 
 constexpr OpCheck kOpChecks[] = {
-    {OpKind::unary, check_function},   {OpKind::binary, check_function},
-    {OpKind::compare, check_function}, {OpKind::dim, check_dim},
-    {OpKind::slice, check_slice},      {OpKind::iota, check_iota},
-    {OpKind::load, check_access},      {OpKind::store, check_access},
-    {OpKind::copy, check_access},      {OpKind::fma, check_fma},
-    {OpKind::permute, check_permute},  {OpKind::reshape, check_reshape},
-    {OpKind::reduce, check_reduce},    {OpKind::dot, check_dot},
-    {OpKind::tile_loop, check_loop},   {OpKind::if_else, check_if},
-    {OpKind::ring, check_ring},        {OpKind::stage, check_stage},
-    {OpKind::ring_wait, check_wait},
+    {OpKind::unary, check_function},    {OpKind::binary, check_function},
+    {OpKind::compare, check_function},  {OpKind::dim, check_dim},
+    {OpKind::slice, check_slice},       {OpKind::iota, check_iota},
+    {OpKind::load, check_access},       {OpKind::store, check_access},
+    {OpKind::copy, check_access},       {OpKind::atomic, check_atomic},
+    {OpKind::atomic_cas, check_atomic}, {OpKind::atomic_exchange, check_atomic},
+    {OpKind::fma, check_fma},           {OpKind::permute, check_permute},
+    {OpKind::reshape, check_reshape},   {OpKind::reduce, check_reduce}, {OpKind::combine, check_combine}, {OpKind::scan, check_scan},
+    {OpKind::sort, check_sort}, {OpKind::join, check_join}, {OpKind::pick, check_pick},
+    {OpKind::dot, check_dot},           {OpKind::tile_loop, check_loop},
+    {OpKind::if_else, check_if},        {OpKind::ring, check_ring},
+    {OpKind::stage, check_stage},       {OpKind::ring_wait, check_wait},   {OpKind::random, check_random},
+    {OpKind::print, check_print},      {OpKind::inline_ptx, check_ptx},
+    {OpKind::while_loop, check_while},
 };
 
 /// Runs infer_type for its complaint.
@@ -263,6 +320,8 @@ std::string given_type_fault(const Op& op, const Type& type) {
     if (!type.is_scalar()) return "is a scalar";
     return is_real == is_float(type.dtype) ? "" : "value and dtype do not agree";
   }
+  if (op.kind == OpKind::inline_ptx)
+    return type.is_value() && type.shape == op.operand(0)->type.shape ? "" : "changes the shape";
   if (op.kind == OpKind::cast) {
     const Type& from = op.operand(0)->type;
     return type.kind == from.kind && type.shape == from.shape ? "" : "changes the shape";
@@ -274,7 +333,8 @@ std::string given_type_fault(const Op& op, const Type& type) {
 }
 
 bool gives_its_type(OpKind kind) {
-  return kind == OpKind::constant || kind == OpKind::cast || kind == OpKind::ring;
+  return kind == OpKind::constant || kind == OpKind::cast || kind == OpKind::ring ||
+         kind == OpKind::inline_ptx;
 }
 
 }  // namespace
@@ -301,9 +361,20 @@ std::string result_fault(const Function& fn, const Op& op) {
     const size_t inits = op.operands.size() - 2 * op.integers(AttrKey::axes).size();
     return op.results.size() == inits ? "" : "needs one result per carried value";
   }
+  if (op.kind == OpKind::while_loop)
+    return op.results.size() + 1 == op.operands.size() ? "" : "needs one result per carried value";
   if (op.kind == OpKind::if_else) {
     for (const Value* result : op.results)
       if (!result->type.is_value()) return "results must be values";
+    return "";
+  }
+  if (const auto several = infer_results(op)) {
+    if (op.results.size() != several->size())
+      return fmt::format("has {} results, not {}", several->size(), op.results.size());
+    for (size_t i = 0; i < several->size(); ++i)
+      if (op.results[i]->type != (*several)[i])
+        return fmt::format("result {} is {}, not {}", i, to_string((*several)[i]),
+                           to_string(op.results[i]->type));
     return "";
   }
   const std::optional<Type> inferred = infer_type(op);

@@ -90,6 +90,7 @@ void EmulatedCluster::reset() {
   blocks_.assign(static_cast<size_t>(run_.cluster), BlockState{});
   for (BlockState& block : blocks_) block.running = run_.threads;
   cluster_barrier_ = {};
+  grid_barrier_ = {};
   loads_.clear();
 }
 
@@ -148,6 +149,14 @@ void EmulatedCluster::abandon() {
   for (;;) suspend();
 }
 
+void EmulatedCluster::on_assert_failed(const char* message, Loc loc) {
+  {
+    std::lock_guard lock(run_.assertion_mutex);
+    if (!run_.assertion) run_.assertion = FailedAssertion{message, loc};
+  }
+  abandon();
+}
+
 void EmulatedCluster::report(FindingKind kind, std::string what, const void* pc, const char* site) {
   run_.findings.add(
       kind, std::move(what),
@@ -203,6 +212,7 @@ void EmulatedCluster::on_access(uintptr_t address, int64_t bytes, int kind, cons
   if (run_.module.contains(address)) return;
   AgentAccess access = thread_access(address, bytes, write, code_of(pc));
   access.aligned = (kind & 2) == 0;
+  access.atomic = (kind & 4) != 0;
   if (!shadow_.access(access, clocks_.view(running_), block_of(running_))) abandon();
   if (run_.counts) log(address, bytes, access.code);
 }

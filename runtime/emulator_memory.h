@@ -33,6 +33,8 @@ struct MemoryCell {
   bool in_flight = false;         ///< a copy of a thread will write it
   bool noted_read = false;        ///< known to the whole grid (tensors only)
   bool noted_write = false;       ///< likewise
+  bool noted_atomic = false;      ///< likewise
+  bool atomic = false;            ///< the last write was an atomic
 };
 
 /// What the grid knows about one element of a tensor: one writer and two readers of different
@@ -41,6 +43,7 @@ struct GridCell {
   uint32_t writer = 0, write_code = 0;
   uint32_t reader[2] = {}, read_code[2] = {};
   uint16_t write_thread = 0, read_thread[2] = {};
+  bool atomic = false;  ///< the write was an atomic
 };
 
 /// Tensors with bytes in common, copied to a place of their own.

@@ -5,8 +5,12 @@
 #include <algorithm>
 #include <set>
 
+#include "tilewright/codegen/prelude_atomics.h"
 #include "tilewright/codegen/prelude_wgmma.h"
 #include "tilewright/ir/error.h"
+#include "tilewright/runtime/emulator_prelude_atomics.h"
+#include "tilewright/runtime/emulator_prelude_debug.h"
+#include "tilewright/runtime/emulator_prelude_grid.h"
 #include "tilewright/runtime/emulator_prelude_hopper.h"
 #include "tilewright/runtime/emulator_prelude_mma.h"
 
@@ -178,10 +182,12 @@ inline float __fmaf_ru(float x, float y, float z) { return tw_fma_directed(x, y,
   inline float tw_emu_##name##f(float x) { return (float)__builtin_##name(x); }     \
   inline double tw_emu_##name(double x) { return __builtin_##name(x); }
 TW_UNARY(exp) TW_UNARY(exp2) TW_UNARY(log) TW_UNARY(log2) TW_UNARY(sin) TW_UNARY(cos)
-TW_UNARY(tanh) TW_UNARY(erf)
+TW_UNARY(tanh) TW_UNARY(erf) TW_UNARY(log10) TW_UNARY(log1p) TW_UNARY(expm1) TW_UNARY(tan)
+TW_UNARY(asin) TW_UNARY(acos) TW_UNARY(atan) TW_UNARY(sinh) TW_UNARY(cosh)
 inline float tw_emu_rsqrtf(float x) { return (float)(1 / __builtin_sqrt(x)); }
 inline double tw_emu_rsqrt(double x) { return 1 / __builtin_sqrt(x); }
 inline float tw_emu_powf(float x, float y) { return (float)__builtin_pow(x, y); }
+inline float tw_emu_atan2f(float y, float x) { return (float)__builtin_atan2(y, x); }
 #define expf tw_emu_expf
 #define exp tw_emu_exp
 #define exp2f tw_emu_exp2f
@@ -198,10 +204,30 @@ inline float tw_emu_powf(float x, float y) { return (float)__builtin_pow(x, y); 
 #define tanh tw_emu_tanh
 #define erff tw_emu_erff
 #define erf tw_emu_erf
+#define log10f tw_emu_log10f
+#define log10 tw_emu_log10
+#define log1pf tw_emu_log1pf
+#define log1p tw_emu_log1p
+#define expm1f tw_emu_expm1f
+#define expm1 tw_emu_expm1
+#define tanf tw_emu_tanf
+#define tan tw_emu_tan
+#define asinf tw_emu_asinf
+#define asin tw_emu_asin
+#define acosf tw_emu_acosf
+#define acos tw_emu_acos
+#define atanf tw_emu_atanf
+#define atan tw_emu_atan
+#define sinhf tw_emu_sinhf
+#define sinh tw_emu_sinh
+#define coshf tw_emu_coshf
+#define cosh tw_emu_cosh
 #define rsqrtf tw_emu_rsqrtf
 #define rsqrt tw_emu_rsqrt
 #define powf tw_emu_powf
 #define pow __builtin_pow
+#define atan2f tw_emu_atan2f
+#define atan2 __builtin_atan2
 #define sqrtf __builtin_sqrtf
 #define sqrt __builtin_sqrt
 #define fabsf __builtin_fabsf
@@ -210,6 +236,10 @@ inline float tw_emu_powf(float x, float y) { return (float)__builtin_pow(x, y); 
 #define floor __builtin_floor
 #define ceilf __builtin_ceilf
 #define ceil __builtin_ceil
+#define rintf __builtin_rintf
+#define rint __builtin_rint
+#define truncf __builtin_truncf
+#define trunc __builtin_trunc
 #define fmodf __builtin_fmodf
 #define fmod __builtin_fmod
 #define fmaf __builtin_fmaf
@@ -246,6 +276,10 @@ constexpr Twin kTwins[] = {
   memcpy(&words, from, n * sizeof(T));
   tw_emu_store(to, words, sizeof(typename Word<n * sizeof(T)>::type));
 })"},
+    {"load_evict_first", TwinSource::older},
+    {"load_evict_last", TwinSource::older},
+    {"store_evict_first", TwinSource::older},
+    {"store_evict_last", TwinSource::older},
     {"copy_async", TwinSource::own,
      R"(template <int n, class T> inline void copy_async(T* to, const T* from, int valid = n) {
   constexpr int bytes = n * sizeof(T);
@@ -300,7 +334,7 @@ std::string_view twin_text(const codegen::Helper& helper) {
   const std::string_view key = helper.only_with;
   for (const std::string_view text :
        {hopper_twin(key.empty() ? helper.name : fmt::format("{}:{}", helper.name, key)),
-        mma_twin(helper.name)})
+        mma_twin(helper.name), debug_twin(helper.name), grid_twin(helper.name)})
     if (!text.empty()) return text;
   return is_plain(helper) ? std::string_view(helper.text) : std::string_view{};
 }
@@ -315,15 +349,21 @@ std::string_view kernel_body(std::string_view source) {
 }
 
 bool has_host_twin(const codegen::Helper& helper) {
-  return !twin_text(helper).empty() || codegen::parse_wgmma(helper.name).has_value();
+  return !twin_text(helper).empty() || codegen::parse_wgmma(helper.name).has_value() ||
+         codegen::parse_atomic(helper.name).has_value();
 }
 
 const std::string& host_prelude() {
   static const std::string prelude = [] {
     std::string text(kKeywords);
     text += hopper_hook_members();
+    text += debug_hook_members();
+    text += grid_hook_members();
     text += kHookCalls;
     text += hopper_hook_calls();
+    text += debug_hook_calls();
+    text += grid_hook_calls();
+    text += atomic_hook_calls();
     text += kInstrumentation;
     text += kBuiltins;
     text += "namespace tw {\n";
@@ -343,8 +383,10 @@ std::string host_source(const codegen::KernelStep& step, const std::string& file
   std::set<std::string> products;  // without what tells overloads apart
   for (const std::string& helper : codegen::helpers_used(body))
     products.insert(helper.substr(0, helper.find(':')));
-  for (const std::string& helper : products) text += wgmma_twin(helper);
-  text += fmt::format("}}\n#line {} \"{}\"\n", std::ranges::count(before, '\n') + 1, file);
+  for (const std::string& helper : products) text += wgmma_twin(helper) + atomic_twin(helper);
+  for (const codegen::PtxFunction& function : step.ptx) text += ptx_twin(function);
+  text += fmt::format("}}\n{}#line {} \"{}\"\n", counted_loops(),
+                      std::ranges::count(before, '\n') + 1, file);
   text += body;
   text += "#line 1 \"entry\"\n";
   text += "extern \"C\" __attribute__((visibility(\"default\"), no_sanitize(\"thread\")))\n";

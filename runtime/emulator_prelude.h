@@ -7,6 +7,7 @@
 
 #include "tilewright/codegen/plan.h"
 #include "tilewright/codegen/prelude.h"
+#include "tilewright/ir/host_function.h"
 #include "tilewright/runtime/emulator_product.h"
 
 namespace tilewright::runtime {
@@ -19,7 +20,7 @@ struct Dim3 {
 /// What emulated code calls; a table of the loaded object, filled after loading. The layout is
 /// shared with the host prelude, `pc` is where the code that calls continues.
 struct EmulatorHooks {
-  /// kind: 0 a read, 1 a write; plus 2 for one that the GPU may make in smaller pieces.
+  /// kind: 0 a read, 1 a write; plus 2 for one that the GPU may make in smaller pieces; 5 an atomic.
   void (*access)(const void* address, unsigned long bytes, int kind, const void* pc);
   unsigned char* (*shared)();
   Dim3 (*thread)();
@@ -51,6 +52,10 @@ struct EmulatorHooks {
   void (*product_commit)(const void* pc);
   void (*product_wait)(int pending, const void* pc);
   void (*store_at)(void* at, unsigned block, unsigned word, const void* pc);
+  void (*assert_failed)(const char* message, const char* file, unsigned line);
+  ir::HostFunction (*host_function)(const char* name);
+  void (*grid_barrier)(int* arrivals, const void* pc);
+  void (*step)(const void* pc);  ///< before each iteration of a while loop
 };
 
 /// Numbers of these are in the host prelude as well.

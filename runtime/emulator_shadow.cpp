@@ -163,7 +163,8 @@ bool ClusterShadow::check_cell(const AgentAccess& access, const View& view, cons
                       {self(), std::move(copy)});
     return false;
   }
-  if (cell.writer != kNoAgent && !view.sees(cell.writer, cell.write_clock)) {
+  const bool both_atomic = access.atomic && cell.atomic;
+  if (cell.writer != kNoAgent && !both_atomic && !view.sees(cell.writer, cell.write_clock)) {
     conflict(access, place, index, cell.writer,
              site(cell.writer, cell.issuer, cell.write_code, true), true);
     return false;
@@ -177,7 +178,7 @@ bool ClusterShadow::check_cell(const AgentAccess& access, const View& view, cons
     return false;
   }
   const bool shared = place.space == Place::Space::shared;
-  if (!access.write &&
+  if ((!access.write || access.atomic) &&
       (shared ? !cell.written
               : place.region->written != nullptr && !place.region->written[index].load())) {
     run_.findings.add(shared ? FindingKind::unwritten_shared : FindingKind::unwritten_output,
@@ -193,7 +194,9 @@ bool ClusterShadow::check_cell(const AgentAccess& access, const View& view, cons
 // others, under the element's lock.
 void ClusterShadow::note_in_grid(const AgentAccess& access, const Place& place, int64_t index,
                                  MemoryCell& cell) {
-  bool& noted = access.write ? cell.noted_write : cell.noted_read;
+  bool& noted = access.atomic  ? cell.noted_atomic
+                : access.write ? cell.noted_write
+                               : cell.noted_read;
   if (noted) return;
   noted = true;
   MemoryRegion& region = *place.region;
@@ -208,13 +211,14 @@ void ClusterShadow::note_in_grid(const AgentAccess& access, const Place& place, 
   {
     std::lock_guard lock(run_.memory.lock_of(region.base + index * region.element));
     GridCell& seen = region.grid[static_cast<size_t>(index)];
-    if (elsewhere(seen.writer))
+    if (elsewhere(seen.writer) && !(access.atomic && seen.atomic))
       other = {seen.write_code, int64_t{seen.writer} - 1, seen.write_thread, "write"};
     for (int i = 0; i < 2 && access.write; ++i)
       if (other.block < 0 && elsewhere(seen.reader[i]))
         other = {seen.read_code[i], int64_t{seen.reader[i]} - 1, seen.read_thread[i], "read"};
     if (access.write) {
       seen.writer = self;
+      seen.atomic = access.atomic;
       seen.write_code = access.code;
       seen.write_thread = static_cast<uint16_t>(who.thread);
     } else if (seen.reader[0] == 0 || (seen.reader[1] == 0 && elsewhere(seen.reader[0]))) {
@@ -238,6 +242,7 @@ void ClusterShadow::note(const AgentAccess& access, const View& view, MemoryCell
     cell.write_clock = access.when;
     cell.write_code = access.code;
     cell.written = true;
+    cell.atomic = access.atomic;
     cell.generic = is_thread(agents_[static_cast<size_t>(access.agent)]);
     cell.pattern = access.pattern;
     for (uint16_t& reader : cell.reader) reader = kNoAgent;

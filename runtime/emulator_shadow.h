@@ -27,6 +27,7 @@ struct AgentAccess {
   uintptr_t address = 0;
   int64_t bytes = 0;
   bool write = false;
+  bool atomic = false;  ///< a write that reads too, and needs no order among others of its kind
   bool aligned = true;  ///< must be a multiple of its size
   uint32_t code = 0;
   int agent = 0;

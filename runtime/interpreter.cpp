@@ -1,5 +1,6 @@
 #include "tilewright/runtime/interpreter.h"
 
+#include <cstdlib>
 #include <cstring>
 
 #include "tilewright/ir/error.h"
@@ -58,7 +59,36 @@ void bind(const ir::Function& fn, const InterpreterArgs& args, Frame& frame) {
   }
 }
 
+/// Gives allocated tensors their first values.
+void fill_tensors(const ir::Function& fn, const InterpreterArgs& args) {
+  for (size_t i = 0; i < args.size(); ++i) {
+    const ir::Param& param = fn.params[i];
+    if (!param.fill) continue;
+    const HostTensor& tensor = std::get<HostTensor>(args[i]);
+    const DType dtype = tensor.spec.dtype;
+    const double* real = std::get_if<double>(&*param.fill);
+    const numeric::Element value =
+        real != nullptr ? numeric::from_double(dtype, *real)
+                        : numeric::from_int(dtype, std::get<int64_t>(*param.fill));
+    const numeric::StoreKernel store = numeric::store_kernel(dtype);
+    std::visit(
+        [&](auto element) {
+          auto* memory = static_cast<std::byte*>(tensor.data);
+          for (int64_t at = 0; at < tensor.spec.span(); ++at)
+            store(&element, memory + at * size_of(dtype), 1, 1);
+        },
+        value);
+  }
+}
+
 }  // namespace
+
+int64_t max_loop_steps() {
+  constexpr int64_t otherwise = 1'000'000;
+  const char* text = std::getenv("TILEWRIGHT_MAX_STEPS");
+  const int64_t given = text == nullptr ? 0 : std::strtoll(text, nullptr, 10);
+  return given > 0 ? given : otherwise;
+}
 
 void interpret(const ir::Function& fn, const InterpreterArgs& args,
                const InterpreterOptions& options) {
@@ -66,6 +96,7 @@ void interpret(const ir::Function& fn, const InterpreterArgs& args,
   const interpreter::Program program(fn, choose_blocks(fn, args, options));
   Frame frame(program, options);
   bind(fn, args, frame);
+  fill_tensors(fn, args);
   interpreter::run_block(program.body, frame);
 }
 

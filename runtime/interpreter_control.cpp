@@ -43,6 +43,15 @@ struct Iterations {
   }
 };
 
+/// Whether the order of programs can be seen: in results, or in what is printed.
+bool shows_order(const ir::Op& loop) {
+  bool found = false;
+  ir::for_each_op(*loop.regions.at(0), [&](const ir::Op& op) {
+    found |= ir::is_atomic(op.kind) || op.kind == ir::OpKind::print;
+  });
+  return found;
+}
+
 /// Runs programs of a grid until none is left; one worker of several.
 class Grid {
  public:
@@ -56,6 +65,7 @@ class Grid {
     int64_t threads = outer_.options->threads;
     if (threads <= 0) threads = std::max(1u, std::thread::hardware_concurrency());
     threads = std::min(threads, limit_);
+    if (shows_order(*step_.op)) threads = 1;  // programs one after the other: results are the same
     chunk_ = std::max<int64_t>(1, limit_ / (threads * 8));
     {
       std::vector<std::jthread> workers;
@@ -77,6 +87,7 @@ class Grid {
         if (first >= limit_) return;
         for (int64_t i = first; i < std::min(first + chunk_, limit_) && !stopped_; ++i) {
           frame.program_id = i;
+          frame.repetitions = 0;
           iterations_.enter(body, i, frame);
           run_block(body, frame);
         }
@@ -181,6 +192,23 @@ void run_if_else(const Step& step, Frame& frame) {
   run_block(taken, frame);
   assign(frame, taken.yields, step.out);
 }
+
+void run_while_loop(const Step& step, Frame& frame) {
+  const Block& body = step.regions[0];
+  assign(frame, {step.in.begin() + 1, step.in.end()}, body.args);
+  bool again = frame.integer(step, 0) != 0;
+  while (again) {
+    if (++frame.repetitions > frame.options->max_steps)
+      raise(ErrorId::endless_loop, step.op->loc, frame.options->max_steps);
+    run_block(body, frame);
+    again = *static_cast<const int64_t*>(frame.cells[body.yields.at(0)].tile->data());
+    assign(frame, {body.yields.begin() + 1, body.yields.end()}, body.args);
+  }
+  assign(frame, body.args, step.out);
+}
+
+// Grids are steps of the function: the next one begins when all programs of this one are over.
+void run_grid_barrier(const Step&, Frame&) {}
 
 void run_role(const Step& step, Frame& frame) { run_block(step.regions[0], frame); }
 

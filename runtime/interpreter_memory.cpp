@@ -4,6 +4,7 @@
 
 #include "tilewright/ir/builder.h"
 #include "tilewright/ir/error.h"
+#include "tilewright/runtime/interpreter_elements.h"
 #include "tilewright/runtime/interpreter_frame.h"
 #include "tilewright/runtime/interpreter_overlap.h"
 
@@ -25,13 +26,6 @@ struct Window {
   bool empty = false;  ///< no position is in bounds
   bool whole = true;   ///< every position is
 };
-
-bool guarded(const ir::Op& op, int64_t position) {
-  if (!op.has(ir::AttrKey::guard)) return true;
-  for (int64_t g : op.integers(ir::AttrKey::guard))
-    if (g == position) return true;
-  return false;
-}
 
 Range range_of(const SliceValue& slice, int64_t size, int64_t stride) {
   const int64_t bound = std::min(slice.limit, size);
@@ -122,6 +116,7 @@ void load_tile(const Step& step, const Frame& frame, const HostTensor& tensor, s
 void run_load(const Step& step, Frame& frame) {
   const HostTensor& tensor = *frame.cells[step.in[0]].tensor;
   const size_t bytes = count(step.out_extents) * numeric::storage_size(step.out_dtype());
+  if (!ir::is_plain_access(*step.op)) return load_elements(step, frame, tensor, bytes);
   load_tile(step, frame, tensor, 1, frame.result(step), bytes);
 }
 
@@ -137,6 +132,7 @@ void run_copy(const Step& step, Frame& frame) {
 
 void run_store(const Step& step, Frame& frame) {
   const HostTensor& tensor = *frame.cells[step.in[0]].tensor;
+  if (!ir::is_plain_access(*step.op)) return store_elements(step, frame, tensor);
   const Window window = window_of(step, frame, tensor, 2);
   const DType dtype = tensor.spec.dtype;
   const numeric::StoreKernel store = numeric::store_kernel(dtype);

@@ -9,9 +9,7 @@
 #include "tilewright/ir/error.h"
 
 namespace tilewright::interpreter {
-namespace {
 
-/// The position of the element `offset` elements from the first, as the strides say.
 std::vector<int64_t> position_of(const TensorSpec& spec, int64_t offset) {
   std::vector<size_t> order(spec.sizes.size());
   std::iota(order.begin(), order.end(), 0);
@@ -26,13 +24,11 @@ std::vector<int64_t> position_of(const TensorSpec& spec, int64_t offset) {
   return position;
 }
 
-}  // namespace
-
 OverlapCheck::OverlapCheck(const Step& loop, const Frame& frame, std::vector<int64_t> counts)
     : fn_(frame.program->fn), counts_(std::move(counts)) {
-  internal_check(count(counts_) < std::numeric_limits<uint32_t>::max(), "a grid is too large");
+  internal_check(count(counts_) < std::numeric_limits<int32_t>::max(), "a grid is too large");
   ir::for_each_op(*loop.op->regions.at(0), [&](const ir::Op& op) {
-    if (op.kind != ir::OpKind::store) return;
+    if (!ir::writes_tensor(op.kind)) return;
     const int slot = frame.program->slot(ir::AccessView(op).tensor);
     const HostTensor* tensor = frame.cells[slot].tensor;
     Owners& owners = owners_[tensor];
@@ -53,11 +49,36 @@ void OverlapCheck::claim(const Step& store, const HostTensor& tensor, int64_t of
     uint32_t found = 0;
     if (owner.compare_exchange_strong(found, mine, std::memory_order_relaxed) || found == mine)
       continue;
-    const ir::Param* param = fn_.param_of(ir::AccessView(*store.op).tensor);
-    raise(ErrorId::overlapping_store, store.op->loc, coordinates(std::min(found, mine) - 1),
-          coordinates(std::max(found, mine) - 1),
-          "[" + list_of(position_of(tensor.spec, offset)) + "]", param->name);
+    if (found == (mine | kAtomic)) {
+      owner.store(mine, std::memory_order_relaxed);
+      continue;
+    }
+    const bool atomic = (found & kAtomic) != 0;
+    fail(atomic ? ErrorId::atomic_and_store : ErrorId::overlapping_store, store, tensor, offset,
+         found, mine);
   }
+}
+
+void OverlapCheck::claim_atomic(const Step& atomic, const HostTensor& tensor, int64_t offset,
+                                int64_t program) {
+  std::atomic_ref<uint32_t> owner(owners_.at(&tensor)[offset]);
+  const uint32_t mine = static_cast<uint32_t>(program + 1);
+  uint32_t found = 0;
+  if (owner.compare_exchange_strong(found, mine | kAtomic, std::memory_order_relaxed)) return;
+  if (found == mine || found == (mine | kAtomic) || found == kShared) return;
+  if ((found & kAtomic) == 0) fail(ErrorId::atomic_and_store, atomic, tensor, offset, found, mine);
+  owner.store(kShared, std::memory_order_relaxed);
+}
+
+void OverlapCheck::fail(ErrorId id, const Step& store, const HostTensor& tensor, int64_t offset,
+                        uint32_t found, uint32_t mine) const {
+  const ir::Param* param = fn_.param_of(ir::AccessView(*store.op).tensor);
+  const std::string at = "[" + list_of(position_of(tensor.spec, offset)) + "]";
+  // Of several programs that used atomics one stands for all: it is not known which.
+  const int64_t other = found == kShared ? 0 : static_cast<int64_t>(found & ~kAtomic) - 1;
+  const int64_t own = static_cast<int64_t>(mine) - 1;
+  raise(id, store.op->loc, coordinates(std::min(other, own)), coordinates(std::max(other, own)), at,
+        param->name);
 }
 
 std::string OverlapCheck::coordinates(int64_t program) const {

@@ -70,10 +70,25 @@ class Preparation {
       step.in_extents = program_.extents(shape);
       for (const ir::Dim& dim : shape) step.limits.push_back(limit_of(dim));
     }
+    if (ir::writes_tensor(op.kind) || op.kind == OpKind::load) step.lanes = lanes_of(op);
     if (op.kind == OpKind::slice && op.result()->type.shape[0].is_block())
       op_slices_[op.result()->type.shape[0].axis] = step.out[0];
     choose_kernel(step);
     return step;
+  }
+
+  /// Step::lanes; empty when no index is a tile.
+  std::vector<int> lanes_of(const ir::Op& op) const {
+    const ir::AccessView access(op);
+    std::vector<int> lanes;
+    if (!access.gathers()) return lanes;
+    const ir::Shape& shape =
+        op.kind == OpKind::load ? op.result()->type.shape : access.value->type.shape;
+    lanes.assign(shape.size(), -1);
+    for (size_t i = 0; i < access.indices.size(); ++i)
+      if (access.indices[i]->type.is_tile())
+        for (int axis : access.axes_of(i)) lanes[axis] = limit_of(shape[axis]);
+    return lanes;
   }
 
   static void choose_kernel(Step& step) {
@@ -85,6 +100,7 @@ class Preparation {
     if (op.kind == OpKind::compare) step.binary = numeric::compare_kernel(op.fn(), step.in_dtype());
     if (op.kind == OpKind::reduce)
       step.binary = numeric::binary_kernel(op.fn(), accumulator(step.in_dtype()));
+    if (op.kind == OpKind::atomic) step.binary = numeric::binary_kernel(op.fn(), step.out_dtype());
     if (op.kind == OpKind::fma) step.ternary = numeric::fma_kernel(step.in_dtype());
   }
 

@@ -35,8 +35,11 @@ struct Step {
   Extents out_extents;  ///< of the first result
   /// For each dimension of the first operand, the slot of the slice whose limit bounds it, or -1.
   std::vector<int> limits;
+  /// Of an access by index tiles: for each dimension of the accessed tile that the index tiles
+  /// have, the slot of the slice whose end bounds its lanes; -1 for the others.
+  std::vector<int> lanes;
   numeric::UnaryKernel unary = nullptr;      ///< of unary and cast
-  numeric::BinaryKernel binary = nullptr;    ///< of binary, compare and reduce
+  numeric::BinaryKernel binary = nullptr;    ///< of binary, compare, reduce and atomic
   numeric::TernaryKernel ternary = nullptr;  ///< of fma
 
   DType in_dtype() const { return op->operand(0)->type.dtype; }

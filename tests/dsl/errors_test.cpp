@@ -77,8 +77,8 @@ TEST(Errors, Indices) {
                  [](tw::Tensor a, I i, I j) { a[i, j](tw::all, tw::none); });
   expect_in_body(ErrorId::index_kind, "write .index() for its positions",
                  [](tw::Tensor a, I i, I j) { a[i, j] + j; });
-  expect_in_body(ErrorId::not_a_scalar,
-                 "an index of a tensor must be a scalar of dtype i64; found f32[i]",
+  expect_in_body(ErrorId::index_kind,
+                 "the elements of an index tile are positions, so they are integers; found f32[i]",
                  [](tw::Tensor a, I i, I) { a[i, a[i, 0]]; });
   expect_in_body(ErrorId::not_a_scalar, "a loop's bound must be a scalar of dtype i64; found f32",
                  [](tw::Tensor a, I, I) {
@@ -376,12 +376,6 @@ TEST(Errors, Places) {
                      [&](tw::Tensor, tw::Tensor) {
                        line = __LINE__ + 1;
                        tw::zeros({4}, tw::f32);
-                     });
-  expect_trace_error(ErrorId::two_grids, line, "a kernel has one: write two kernels",
-                     [&](tw::Tensor a, tw::Tensor c) {
-                       for (auto i : tw::tile(64)) c[i, 0] = a[i, 0];
-                       line = __LINE__ + 1;
-                       for (auto i : tw::tile(64)) c[i, 1] = a[i, 1];
                      });
   const Loc kernel = {__FILE__, 1};
   expect_error(ErrorId::no_grid, 1, "the kernel has no tile loop",
