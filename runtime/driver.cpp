@@ -309,6 +309,9 @@ PointerInfo pointer_info(const void* pointer) {
 void raise_driver_error(int code, std::string_view name, std::string_view text,
                         std::string_view what) {
   if (code == CUDA_ERROR_OUT_OF_MEMORY) raise(ErrorId::device_out_of_memory, {}, what, name);
+  if (code == CUDA_ERROR_ASSERT)
+    raise(ErrorId::assertion_failed, {},
+          "the driver has printed its message and its line to the standard error");
   raise(ErrorId::cuda_call, {}, what, name, text);
 }
 

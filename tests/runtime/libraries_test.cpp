@@ -202,6 +202,9 @@ TEST(DriverErrors, SayWhatWasBeingDone) {
   expect_error(ErrorId::device_out_of_memory, 0, "allocating 8 bytes", [] {
     raise_driver_error(2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory", "allocating 8 bytes");
   });
+  expect_error(ErrorId::assertion_failed, 0, "the driver has printed its message", [] {
+    raise_driver_error(710, "CUDA_ERROR_ASSERT", "device-side assert triggered", "waiting");
+  });
 }
 
 TEST(Resources, AreReadFromPtxas) {
