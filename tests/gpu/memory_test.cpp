@@ -39,7 +39,9 @@ TEST_F(GpuMemory, GathersRows) {
     for (const int64_t columns : {128, 100, 1})
       expect_right({gathered_rows.handle(),
                     {{dtype, {7, columns}}, {DType::i32, {300}}},
-                    {{dtype, {300, columns}}}});
+                    {{dtype, {300, columns}}},
+                    {},
+                    {}});
 }
 
 const auto scattered_rows = kernel("scattered_rows", [](Tensor x) {
@@ -52,7 +54,8 @@ const auto scattered_rows = kernel("scattered_rows", [](Tensor x) {
 TEST_F(GpuMemory, ScattersRowsAndFills) {
   for (const DType dtype : {DType::f32, DType::f16, DType::i64})
     for (const int64_t columns : {64, 33})
-      expect_right({scattered_rows.handle(), {{dtype, {101, columns}}}, {{dtype, {101, columns}}}});
+      expect_right(
+          {scattered_rows.handle(), {{dtype, {101, columns}}}, {{dtype, {101, columns}}}, {}, {}});
 }
 
 const auto masked_copy = kernel("masked_copy", [](Tensor x) {
@@ -69,7 +72,7 @@ const auto masked_copy = kernel("masked_copy", [](Tensor x) {
 
 TEST_F(GpuMemory, MasksAndEvicts) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::u8})
-    expect_right({masked_copy.handle(), {{dtype, {100, 72}}}, {{dtype, {100, 72}}}});
+    expect_right({masked_copy.handle(), {{dtype, {100, 72}}}, {{dtype, {100, 72}}}, {}, {}});
 }
 
 const auto blocks_copied = kernel("blocks_copied", [](Tensor x) {
@@ -82,7 +85,7 @@ const auto blocks_copied = kernel("blocks_copied", [](Tensor x) {
 
 TEST_F(GpuMemory, CopiesThroughViews) {
   for (const auto& [m, n] : {std::pair<int64_t, int64_t>{64, 128}, {61, 100}}) {
-    KernelCase test{blocks_copied.handle(), {{DType::f32, {m, n}}}, {{DType::f32, {m, n}}}};
+    KernelCase test{blocks_copied.handle(), {{DType::f32, {m, n}}}, {{DType::f32, {m, n}}}, {}, {}};
     test.config = Config{};
     expect_gpu_matches_interpreter(test);
   }
@@ -96,7 +99,7 @@ const auto counted = kernel("counted", [](Tensor ids) {
 
 TEST_F(GpuMemory, CountsByAtomics) {
   for (const int64_t n : {1, 1000, 100000}) {
-    KernelCase test{counted.handle(), {{DType::i32, {n}}}, {{DType::i32, {12}}}};
+    KernelCase test{counted.handle(), {{DType::i32, {n}}}, {{DType::i32, {12}}}, {}, {}};
     test.config = Config{.block = {256}};
     expect_gpu_matches_interpreter(test);
   }
@@ -113,7 +116,7 @@ const auto summed_columns = kernel("summed_columns", [](Tensor x) {
 TEST_F(GpuMemory, AddsUpByAtomics) {
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::f64, DType::i64})
     for (const int64_t n : {128, 99}) {
-      KernelCase test{summed_columns.handle(), {{dtype, {32, n}}}, {{dtype, {n}}}};
+      KernelCase test{summed_columns.handle(), {{dtype, {32, n}}}, {{dtype, {n}}}, {}, {}};
       test.config = Config{.block = {16, 64}};
       test.ulps = 4;  // the order within a part
       test.absolute = is_half(dtype) ? 0.25 : 1e-4;
@@ -144,7 +147,9 @@ TEST_F(GpuMemory, HasEveryAtomic) {
        {DType::i32, DType::i64, DType::f16, DType::bf16, DType::f32, DType::f64}) {
     KernelCase test{atomics_of_all_kinds.handle(),
                     {{dtype, {1000}}, {dtype, {1000}}},
-                    {{dtype, {1000}}, {dtype, {1000}}}};
+                    {{dtype, {1000}}, {dtype, {1000}}},
+                    {},
+                    {}};
     for (const int64_t block : {32, 256, 1000}) {
       test.config = Config{.block = {block}};
       expect_gpu_matches_interpreter(test);
