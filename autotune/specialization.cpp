@@ -75,6 +75,16 @@ void run_on_gpu(const Specialization& specialization, const LaunchOptions& optio
   specialization.executable->launch(values, workspace, options.stream.handle());
 }
 
+// Whether the kernel reads a tensor. (Writes, atomic ones too, name it first.)
+bool is_loaded(const ir::Function& fn, const ir::Value* tensor) {
+  bool found = false;
+  ir::for_each_op(fn.body(), [&](const ir::Op& op) {
+    if (op.effect() == ir::Effect::pure || op.kind == ir::OpKind::store) return;
+    found |= std::ranges::find(op.operands, tensor) != op.operands.end();
+  });
+  return found;
+}
+
 }  // namespace
 
 void Traced::order(std::span<const runtime::Argument> launch,
@@ -94,22 +104,24 @@ Traced examine(ir::Function fn) {
       raise(ErrorId::result_twice, fn.loc, fn.name, param.name);
     traced.made.push_back(result);
   }
-  for (size_t i = 0; i < fn.params.size(); ++i)
-    if (fn.params[i].allocated &&
-        std::ranges::find(traced.made, static_cast<int>(i)) == traced.made.end())
+  for (size_t i = fn.launch_params(); i < fn.params.size(); ++i)
+    if (!is_loaded(fn, fn.params[i].value))
       raise(ErrorId::result_not_returned, fn.loc, fn.name, fn.params[i].name);
   traced.written = codegen::written_params(fn);
+  ir::for_each_op(fn.body(),
+                  [&](const ir::Op& op) { traced.prints |= op.kind == ir::OpKind::print; });
   traced.fn = std::make_shared<const ir::Function>(std::move(fn));
   return traced;
 }
 
 Traced with_result_specs(const Traced& traced, std::span<const TensorSpec> results,
-                         const Traceable& traceable, std::span<const KernelArg> args) {
+                         const Traceable& traceable, std::span<const KernelArg> args,
+                         const TunableValues& tunables) {
   bool same = true;
   for (size_t i = 0; i < results.size(); ++i)
     same &= results[i] == traced.fn->params[static_cast<size_t>(traced.made[i])].spec;
   if (same) return traced;
-  ir::Function fresh = traceable.trace(args);
+  ir::Function fresh = traceable.trace(args, tunables);
   for (size_t i = 0; i < results.size(); ++i)
     fresh.params.at(static_cast<size_t>(traced.made[i])).spec = results[i];
   return examine(std::move(fresh));
@@ -117,7 +129,7 @@ Traced with_result_specs(const Traced& traced, std::span<const TensorSpec> resul
 
 std::vector<runtime::Parameter> parameters(const ir::Function& fn) {
   std::vector<runtime::Parameter> result;
-  for (const ir::Param& param : fn.params)
+  for (const ir::Param& param : std::span(fn.params).first(fn.launch_params()))
     result.push_back({param.value->type.dtype, param.is_tensor()});
   return result;
 }
@@ -139,7 +151,7 @@ void run_specialization(const Specialization& specialization, const LaunchOption
 void append_config(const Config& config, KeyWords& key) {
   // Naming every field makes a new one a compile error here.
   const auto& [block, order, group, warps, stages, copy, matrix, vector, blocks_per_sm, persistent,
-               cluster, split_k, repitch] = config;
+               cluster, split_k, repitch, reduction_loop, tunables] = config;
   key.push_back(block.size());
   key.insert(key.end(), block.begin(), block.end());
   key.push_back(order.size());
@@ -147,8 +159,17 @@ void append_config(const Config& config, KeyWords& key) {
   for (const int64_t field :
        {int64_t{group}, int64_t{warps}, int64_t{stages}, static_cast<int64_t>(copy),
         static_cast<int64_t>(matrix), int64_t{vector}, int64_t{blocks_per_sm}, int64_t{persistent},
-        int64_t{cluster}, int64_t{split_k}, int64_t{repitch}})
+        int64_t{cluster}, int64_t{split_k}, int64_t{repitch}, int64_t{reduction_loop}})
     key.push_back(static_cast<uint64_t>(field));
+  append_tunables(tunables, key);
+}
+
+void append_tunables(const TunableValues& tunables, KeyWords& key) {
+  key.push_back(tunables.size());
+  for (const auto& [name, value] : tunables) {
+    append_text(name, key);
+    key.push_back(static_cast<uint64_t>(value));
+  }
 }
 
 void append_constant(const dsl::LiteralValue& value, KeyWords& key) {

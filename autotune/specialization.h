@@ -16,6 +16,7 @@ namespace tilewright {
 struct Traced {
   std::shared_ptr<const ir::Function> fn;
   std::vector<bool> written;  ///< by parameter
+  bool prints = false;        ///< or asserts: it does something without writing
   std::vector<int> made;  ///< parameters that the kernel allocates, in the order it returns them
 
   /// Where position `i` of a launch (arguments, then results) is among the parameters.
@@ -34,15 +35,17 @@ Traced examine(ir::Function fn);
 /// A traced function whose results lie in memory of the given specs (in the order of `made`).
 /// Functions cannot be copied, so a fresh trace is taken where a spec differs.
 Traced with_result_specs(const Traced& traced, std::span<const TensorSpec> results,
-                         const Traceable& traceable, std::span<const KernelArg> args);
+                         const Traceable& traceable, std::span<const KernelArg> args,
+                         const TunableValues& tunables);
 
 /// Everything that launches with one key share.
 struct Specialization {
   Traced traced;
   Device device;
-  bool nothing_to_do = false;                             ///< every output is empty
-  std::vector<int64_t> block;                             ///< CPU: block sizes, empty as suits it
-  std::shared_ptr<const CompiledKernel> compiled;         ///< GPU, emulated or not
+  bool nothing_to_do = false;                      ///< every output is empty
+  bool searched = false;                           ///< the config is that of a search just made
+  std::vector<int64_t> block;                      ///< CPU: block sizes, empty as suits it
+  std::shared_ptr<const CompiledKernel> compiled;  ///< GPU, emulated or not
   std::unique_ptr<const runtime::Executable> executable;  ///< GPU
 };
 
@@ -57,6 +60,7 @@ void run_specialization(const Specialization& specialization, const LaunchOption
 
 // Parts of keys.
 void append_config(const Config& config, KeyWords& key);
+void append_tunables(const TunableValues& tunables, KeyWords& key);
 void append_constant(const dsl::LiteralValue& value, KeyWords& key);
 void append_text(std::string_view text, KeyWords& key);
 

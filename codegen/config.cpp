@@ -58,6 +58,16 @@ void read(std::string_view field, const Json& json, std::vector<Integer>& out) {
   }
 }
 
+void read(std::string_view field, const Json& json, std::map<std::string, int64_t>& out) {
+  if (!json.is_object()) bad_field(field, codegen::expected_value(field), json);
+  out.clear();
+  for (const auto& [name, item] : json.items()) {
+    const std::optional<int64_t> value = integer_of(item);
+    if (!value) bad_field(field, codegen::expected_value(field), json);
+    out[name] = *value;
+  }
+}
+
 template <class Enum, size_t N>
 void read_name(std::string_view field, const Json& json, const std::string_view (&names)[N],
                Enum& out) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,12 @@ struct Config {
   /// Operands of products whose rows are no whole 16 bytes are copied to workspace first, with rows
   /// that are.
   bool repitch = false;
+  /// Rows taken whole (tw::all) that are longer than this are walked in loops over chunks of this
+  /// many elements, and read once for each reduction that needs the one before; 0: never.
+  int reduction_loop = 0;
+
+  /// Values of the kernel's own tunables (tw::tunable), by name; the others have their default.
+  std::map<std::string, int64_t> tunables = {};
 
   friend bool operator==(const Config&, const Config&) = default;
 };
@@ -50,7 +57,8 @@ Config parse_config(std::string_view json);
 
 /// Checks a config against a traced kernel and a target before anything is generated. Raises
 /// config_field (a value no kernel could use), config_block_count, config_unsupported,
-/// config_threads, config_registers or config_shared; the latter two by estimates that are on the
+/// config_threads, config_tunable_unknown, config_tunable_value, config_registers or config_shared;
+/// the latter two by estimates that are on the
 /// low side. Each names the field or the config, the need and the limit.
 void check_config(const Config& config, const ir::Function& fn, const Target& target);
 

@@ -5,6 +5,9 @@
 #include "tilewright/codegen/config_needs.h"
 #include "tilewright/codegen/config_warpgroups.h"
 #include "tilewright/codegen/matrix_unit.h"
+#include "tilewright/codegen/passes.h"
+#include "tilewright/codegen/tunables.h"
+#include "tilewright/codegen/wide_axes.h"
 #include "tilewright/ir/builder.h"
 #include "tilewright/ir/error.h"
 
@@ -28,17 +31,20 @@ void check_block_count(const Config& config, const ir::Function& fn) {
           config.block.size());
 }
 
-/// `order` is empty or names each axis of the grid.
+/// `order` is empty or names each axis of the grid, of one of several grids.
 void check_order(const Config& config, const ir::Function& fn) {
   if (config.order.empty()) return;
+  const Op* other = nullptr;
   for (const Op* op : fn.body().ops) {
     if (op->kind != OpKind::tile_loop || op->integer(ir::AttrKey::parallel) == 0) continue;
-    const size_t axes = op->integers(ir::AttrKey::axes).size();
-    if (config.order.size() != axes)
-      raise(ErrorId::config_field, op->loc, "order",
-            fmt::format("the {} axes of the grid of kernel {}, 0 to {}", axes, fn.name, axes - 1),
-            fmt::format("[{}]", fmt::join(config.order, ",")));
+    if (config.order.size() == op->integers(ir::AttrKey::axes).size()) return;
+    other = op;
   }
+  if (other == nullptr) return;
+  const size_t axes = other->integers(ir::AttrKey::axes).size();
+  raise(ErrorId::config_field, other->loc, "order",
+        fmt::format("the {} axes of the grid of kernel {}, 0 to {}", axes, fn.name, axes - 1),
+        fmt::format("[{}]", fmt::join(config.order, ",")));
 }
 
 void refuse(std::string_view field, std::string_view value, std::string_view why,
@@ -97,6 +103,33 @@ void check_supported(const Config& config, const Target& target) {
            "the cluster is what shares the loop, for one tile", "cluster 1, not persistent");
 }
 
+/// Blocks of a cluster work on one tile, or have none: a line would be printed by several.
+void check_printing(const Config& config, const ir::Function& fn) {
+  if (config.cluster == 1 && config.split_k == 1) return;
+  for_each_op(fn.body(), [&](const Op& op) {
+    if (op.kind != OpKind::print) return;
+    raise(ErrorId::config_unsupported, op.loc, config.cluster > 1 ? "cluster" : "split_k",
+          std::max(config.cluster, config.split_k),
+          fmt::format("kernel {} prints or asserts here", fn.name), "1");
+  });
+}
+
+/// When registers do not suffice: says so of a row that is taken whole and could not be held.
+void check_rows(const Config& config, const ir::Function& fn, int64_t needed, int64_t available) {
+  const int64_t threads = int64_t{32} * config.warps;
+  const int64_t chunk = std::max<int64_t>(config.reduction_loop, threads);
+  const codegen::WideAxis* widest = nullptr;
+  const auto axes = codegen::wide_axes(fn, chunk, codegen::written_params(fn));
+  for (const codegen::WideAxis& axis : axes)
+    if (widest == nullptr || axis.extent > widest->extent) widest = &axis;
+  if (widest == nullptr) return;
+  raise(ErrorId::config_row, widest->loc, to_json(config), widest->extent, needed, available,
+        widest->obstacle.empty()
+            ? "set reduction_loop to a number of elements to take at a time"
+            : fmt::format("they cannot be taken in parts (reduction_loop), because {}",
+                          widest->obstacle));
+}
+
 void check_limits(const Config& config, const ir::Function& fn, const Target& target) {
   const int64_t threads = int64_t{32} * config.warps;
   if (threads > Target::max_threads)
@@ -104,6 +137,7 @@ void check_limits(const Config& config, const ir::Function& fn, const Target& ta
           static_cast<int>(Target::max_threads));
   const codegen::ConfigNeeds needs = codegen::estimate_needs(config, fn, target);
   const int64_t registers = codegen::registers_available(config);
+  if (needs.registers > registers) check_rows(config, fn, needs.registers, registers);
   if (needs.registers > registers)
     raise(ErrorId::config_registers, fn.loc, to_json(config), needs.registers, registers,
           config.blocks_per_sm, threads);
@@ -116,10 +150,12 @@ void check_limits(const Config& config, const ir::Function& fn, const Target& ta
 
 void check_config(const Config& config, const ir::Function& fn, const Target& target) {
   codegen::check_fields(config);
+  codegen::check_tunables(config, fn);
   check_supported(config, target);
   check_block_count(config, fn);
   check_order(config, fn);
   check_matrix(config, fn, target);
+  check_printing(config, fn);
   codegen::check_warpgroups(config, fn, target);
   check_limits(config, fn, target);
 }

@@ -16,9 +16,10 @@ struct Range {
   int64_t least, most;
 };
 
-constexpr Range kRanges[] = {
-    {"group", 1, 1 << 20},    {"warps", 1, 1 << 20},   {"stages", 1, 1024},    {"vector", 4, 16},
-    {"blocks_per_sm", 1, 32}, {"cluster", 1, 1 << 20}, {"split_k", 1, 1 << 20}};
+constexpr Range kRanges[] = {{"group", 1, 1 << 20},    {"warps", 1, 1 << 20},
+                             {"stages", 1, 1024},      {"vector", 4, 16},
+                             {"blocks_per_sm", 1, 32}, {"cluster", 1, 1 << 20},
+                             {"split_k", 1, 1 << 20},  {"reduction_loop", 0, 1 << 24}};
 
 const Range& range_of(std::string_view field) {
   for (const Range& range : kRanges)
@@ -52,12 +53,15 @@ void check_field(std::string_view field, const std::vector<int>& order) {
             fmt::format("[{}]", fmt::join(order, ",")));
 }
 
+void check_field(std::string_view, const std::map<std::string, int64_t>&) {}  // of one kernel only
+
 }  // namespace
 
 std::string expected_value(std::string_view field) {
   if (field == "block") return fmt::format("a list of sizes from 1 to {}", kLargestBlock);
   if (field == "order") return "a list with each number from 0 on once, such as [1,0]";
   if (field == "vector") return "4, 8 or 16";
+  if (field == "tunables") return "an object with an integer for each name";
   const Range& range = range_of(field);
   return fmt::format("an integer from {} to {}", range.least, range.most);
 }

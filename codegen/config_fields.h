@@ -24,6 +24,8 @@ void for_each_field(const Visit& visit) {
   visit("cluster", &Config::cluster);
   visit("split_k", &Config::split_k);
   visit("repitch", &Config::repitch);
+  visit("reduction_loop", &Config::reduction_loop);
+  visit("tunables", &Config::tunables);
 }
 
 /// What a field that is a number or a list of numbers takes, in words.

@@ -2,13 +2,17 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <set>
+#include <tuple>
 
 #include "tilewright/codegen/dot_operands.h"
 #include "tilewright/codegen/layout.h"
 #include "tilewright/codegen/matrix_layouts.h"
 #include "tilewright/codegen/matrix_unit.h"
 #include "tilewright/codegen/orient_dots.h"
+#include "tilewright/codegen/passes.h"
+#include "tilewright/codegen/roll_rows.h"
 #include "tilewright/codegen/target.h"
 #include "tilewright/ir/builder.h"
 #include "tilewright/ir/error.h"
@@ -30,11 +34,23 @@ bool is_sequential_loop(const Op* op) {
   return op != nullptr && op->kind == OpKind::tile_loop && op->integer(ir::AttrKey::parallel) == 0;
 }
 
+/// The layout of an m by n accumulator. It is slow to find and depends on nothing else, so it is
+/// found once: whoever compares configs asks for the same few hundred again and again.
+const Layout& found_layout(MatrixUnit unit, int64_t m, int64_t n, int warps) {
+  static std::mutex mutex;
+  static std::map<std::tuple<bool, int64_t, int64_t, int>, Layout> layouts;
+  const bool by_warps = unit == MatrixUnit::mma;
+  std::lock_guard lock(mutex);
+  auto [at, is_new] = layouts.try_emplace({by_warps, m, n, warps});
+  if (is_new) at->second = by_warps ? mma_layout(m, n, warps) : dot_layout(m, n, warps, 1, 1);
+  return at->second;
+}
+
 /// Walks a function and remembers the most that is needed at one point.
 class Estimate {
  public:
   Estimate(const Config& config, const ir::Function& fn, const Target& target)
-      : config_(config), target_(target), blocks_(bind_axes(config, fn)) {
+      : fn_(fn), config_(config), target_(target), blocks_(bind_axes(config, fn)) {
     for_each_op(fn.body(), [&](const Op& op) {
       if (op.kind != OpKind::dot) return;
       const MatrixUnit unit = unit_of(op, config, target);
@@ -69,6 +85,10 @@ class Estimate {
         const ir::LoopView loop(*op);
         for (const Value* init : loop.inits) inside.erase(init);  // continues as the carried value
         inside.insert(loop.carried.begin(), loop.carried.end());
+      } else if (op->kind == OpKind::while_loop) {
+        const ir::WhileView loop(*op);
+        for (const Value* init : loop.inits) inside.erase(init);
+        inside.insert(loop.carried.begin(), loop.carried.end());
       }
       for (const Region* inner : op->regions) walk(*inner, inside);
     }
@@ -99,13 +119,15 @@ class Estimate {
     for (const Op* load : loads_behind(value)) note_ring(dot, load);
   }
 
-  /// As the operands will be when products of few rows have been transposed.
+  /// As the operands will be when some products have been transposed.
   OperandHome home_of(const Op& dot, int operand) const {
+    if (accumulators_.at(dot.result()) != MatrixUnit::wgmma)
+      return operand_home(fn_, dot, operand, config_, target_);
     const auto extents = extents_of(dot.result()->type.shape);
-    const OperandHome home = operand_home(dot, operand, config_, target_);
-    if (home == OperandHome::copied || accumulators_.at(dot.result()) != MatrixUnit::wgmma)
-      return home;
-    const int first = is_transposed_for_wgmma(extents[0], extents[1]) ? 1 : 0;
+    const int first = is_transposed_for_wgmma(fn_, dot, extents[0], extents[1]) ? 1 : 0;
+    const bool loaded = load_behind(dot.operand(operand), false) != nullptr;
+    if (loaded && (operand != first || wgmma_reads_as_stored(fn_, dot, operand)))
+      return OperandHome::copied;
     return operand == first ? OperandHome::registers : OperandHome::staged;
   }
 
@@ -143,14 +165,14 @@ class Estimate {
     const ir::Shape& shape = dot.result()->type.shape;
     if (tile_elements(shape, blocks_) / (32 * config_.warps) > kLargestArray) return 0;
     const MatrixUnit unit = accumulators_.at(dot.result());
-    if (unit == MatrixUnit::wgmma) return kDescriptors;  // of operands in shared memory
     const Layout layout = accumulator_layout(shape, unit);
     // Of each 16 rows four words, of each 8 columns two; two parts of each; a second accumulator.
     const int64_t words = 2 * layout.registers(0) + layout.registers(1);
     const DotPrecision precision = ir::precision_of(dot);
+    const int64_t partial = precision == DotPrecision::two_level ? layout.registers() : 0;
+    if (unit == MatrixUnit::wgmma) return kDescriptors + partial;  // operands in shared memory
     if (unit == MatrixUnit::mma)
-      return (precision == DotPrecision::tf32x3 ? 2 : 1) * words +
-             (precision == DotPrecision::two_level ? layout.registers() : 0);
+      return (precision == DotPrecision::tf32x3 ? 2 : 1) * words + partial;
     return (layout.registers(0) + layout.registers(1)) * words_of(dot.operand(0)->type.dtype);
   }
 
@@ -169,14 +191,9 @@ class Estimate {
     return extents;
   }
 
-  const Layout& accumulator_layout(const ir::Shape& shape, MatrixUnit unit) {
+  const Layout& accumulator_layout(const ir::Shape& shape, MatrixUnit unit) const {
     const std::vector<int64_t> extents = extents_of(shape);
-    auto [at, is_new] = accumulator_layouts_.try_emplace({unit, extents});
-    if (is_new)
-      at->second = unit == MatrixUnit::mma
-                       ? mma_layout(extents[0], extents[1], config_.warps)
-                       : dot_layout(extents[0], extents[1], config_.warps, 1, 1);
-    return at->second;
+    return found_layout(unit, extents[0], extents[1], config_.warps);
   }
 
   Layout blocked(const ir::Shape& shape) const {
@@ -186,13 +203,12 @@ class Estimate {
     return blocked_layout(extents, order, 1, config_.warps);
   }
 
+  const ir::Function& fn_;
   const Config& config_;
   const Target& target_;
   const std::vector<int64_t> blocks_;
   std::map<const Value*, MatrixUnit> accumulators_;
   std::set<std::vector<int64_t>> mma_shapes_;  // extents of what mma computes
-  std::map<std::pair<MatrixUnit, std::vector<int64_t>>, Layout>
-      accumulator_layouts_;  // slow to find
   std::map<const Region*, std::map<const Value*, int64_t>> rings_;
   ConfigNeeds needs_;
 };
@@ -217,6 +233,8 @@ int64_t tile_elements(const ir::Shape& shape, const std::vector<int64_t>& blocks
 }
 
 ConfigNeeds estimate_needs(const Config& config, const ir::Function& fn, const Target& target) {
+  if (config.reduction_loop > 0)
+    return Estimate(config, roll_rows(fn, config, written_params(fn)), target).needs();
   return Estimate(config, fn, target).needs();
 }
 

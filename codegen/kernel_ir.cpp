@@ -231,6 +231,14 @@ Stmt loop(std::string name, ExprRef begin, ExprRef limit, ExprRef step, bool unr
   return stmt;
 }
 
+Stmt repeat(ExprRef condition, std::vector<Stmt> body) {
+  Stmt stmt = statement(Stmt::Kind::loop);
+  stmt.value = std::move(condition);
+  stmt.body = std::move(body);
+  stmt.uniform = true;
+  return stmt;
+}
+
 Stmt branch(ExprRef condition, std::vector<Stmt> body, std::vector<Stmt> otherwise) {
   Stmt stmt = statement(Stmt::Kind::branch);
   stmt.value = std::move(condition);

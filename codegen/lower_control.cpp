@@ -182,6 +182,23 @@ void lower_plain_loop(Lowering& lowering, const Op& op, const std::function<void
   lowering.emit(std::move(stmt));
 }
 
+void lower_while(Lowering& lowering, const Op& op) {
+  const ir::WhileView view(op);
+  declare_carried(lowering, view.carried, view.inits);
+  lowering.at_source(op);
+  const std::string again = lowering.names.unique("again");
+  lowering.emit(declare("bool", again, scalar_value(lowering, view.condition), false));
+  std::vector<Stmt> body = lowering.collect([&] {
+    lower_region(lowering, *view.body);
+    settle(lowering);
+    // Before the carried variables change, which the condition may be an expression of.
+    lowering.emit(assign(name(again), scalar_value(lowering, view.again)));
+    yield_carried(lowering, view.carried, view.next);
+  });
+  lowering.emit(repeat(name(again), std::move(body)));
+  bind_results(lowering, op, view.carried);
+}
+
 void lower_if(Lowering& lowering, const Op& op) {
   const ExprRef condition = scalar_value(lowering, op.operand(0));
   lowering.at_source(op);

@@ -28,7 +28,7 @@ bool prints(const Stmt& stmt) {
     case Kind::order:
       return false;
     case Kind::loop:
-      return any_prints(stmt.body);
+      return stmt.value || any_prints(stmt.body);
     case Kind::branch:
       return any_prints(stmt.body) || any_prints(stmt.otherwise);
     default:
@@ -97,6 +97,7 @@ std::string limit_text(const Expr& limit) {
 }
 
 std::string loop_head(const Stmt& stmt) {
+  if (stmt.value) return "while (" + marked_expr_text(*stmt.value) + ")";
   const std::string type = stmt.type.empty() ? "int" : stmt.type;
   const std::string begin = stmt.begin ? marked_expr_text(*stmt.begin) : "0";
   const std::string step = !stmt.step || is_integer(stmt.step, 1)

@@ -46,6 +46,7 @@ std::string head(const Stmt& stmt) {
     case Stmt::Kind::call:
       return text_of(stmt.value);
     case Stmt::Kind::loop:
+      if (stmt.value) return "while " + text_of(stmt.value);
       return fmt::format("for {} in {} .. {} step {}{}", stmt.name, text_of(stmt.begin),
                          text_of(stmt.limit), text_of(stmt.step), stmt.unroll ? " unroll" : "");
     case Stmt::Kind::branch:

@@ -10,7 +10,7 @@ ir::Function schedule(const ir::Function& fn, const Config& config) {
     ir::Op* loop = rewriter.clone(op);
     if (config.group > 1 && op.integers(ir::AttrKey::axes).size() == 2)
       loop->set(ir::AttrKey::group, int64_t{config.group});
-    if (!config.order.empty())
+    if (config.order.size() == op.integers(ir::AttrKey::axes).size())
       loop->set(ir::AttrKey::dims, std::vector<int64_t>(config.order.begin(), config.order.end()));
     return true;
   });

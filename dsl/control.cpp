@@ -62,4 +62,36 @@ void branch(const Operand& condition, const std::function<void()>& then,
   if (otherwise) trace_branch(trace, ir::Builder::region_of(op, 1), otherwise, loc);
 }
 
+void repeat(const std::function<Operand()>& condition, const std::function<void()>& body, Loc loc) {
+  Trace& trace = Trace::current("tw::while_", loc);
+  trace.in_loop("tw::while_", loc);
+  const auto evaluate = [&] {
+    const Trace::Mark before = trace.mark();
+    const Operand value = condition();
+    trace.expect_unassigned(before, loc);
+    const ir::Value* scalar = value.value();
+    if (scalar == nullptr || scalar->type != ir::Type::scalar(DType::boolean))
+      raise(ErrorId::not_a_scalar, loc, "the condition of tw::while_", "bool",
+            scalar == nullptr ? "a C++ number" : describe(scalar->type));
+    return scalar;
+  };
+  const ir::Value* first = evaluate();
+  ir::Op* op = trace.at(loc).while_loop(first, {});
+  OpenRegion open(trace, ir::Builder::region_of(op, 0), loc);
+  for (int run = 0; run < trace.body_runs(); ++run) {
+    if (run > 0) trace.restart_body();
+    body();
+    trace.at(loc);  // raises when a loop in the body was left early
+    const ir::Value* again = evaluate();
+    trace.at(loc).yield({again});
+  }
+  open.complete = true;
+}
+
 }  // namespace tilewright::dsl
+
+namespace tilewright {
+
+void barrier(Loc loc) { dsl::Trace::current("tw::barrier", loc).barrier(loc); }
+
+}  // namespace tilewright

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "tilewright/ir/builder.h"
+#include "tilewright/ir/combine.h"
 
 namespace tilewright::dsl {
 namespace {
@@ -31,10 +32,12 @@ class Liveness {
         live.erase(step->event->variable);
       else if (step->event != nullptr)
         live.insert(step->event->variable);
-      else if (step->op->kind == ir::OpKind::tile_loop)
+      else if (step->op->kind == ir::OpKind::tile_loop || step->op->kind == ir::OpKind::while_loop)
         live = before_loop(*step->op, live);
       else if (step->op->kind == ir::OpKind::if_else)
         live = before_branch(*step->op, live);
+      else if (ir::combines(step->op->kind))
+        insert(live, before(*step->op->regions[0], {}));
     }
     // A variable declared here is a new one each time.
     std::erase_if(live, [&](int v) { return recording_.variables[v].region == &region; });
@@ -98,6 +101,7 @@ Flows flows_of(const Recording& recording) {
 }
 
 bool runs_at_least_once(const ir::Op& loop) {
+  if (loop.kind == ir::OpKind::while_loop) return false;
   const ir::LoopView view(loop);
   for (size_t i = 0; i < view.begins.size(); ++i) {
     const auto begin = constant_of(view.begins[i]), limit = constant_of(view.limits[i]);

@@ -59,6 +59,17 @@ const ir::Value* Bound::value(Loc loc) const {
   return Trace::current("a loop's bound", loc).at(loc).index(size_.value());
 }
 
+LoopDim::LoopDim(const TileIndex& tile, Loc loc)
+    : begin(tile.single() ? Bound(0) : Bound(tile.begin(loc), loc)),
+      end(tile.single() ? Bound(tile, loc) : Bound(tile.end(loc), loc)) {}
+
+LoopDim in_steps(Bound begin, Bound end, Size step, Loc loc) {
+  if (step <= 0) raise(ErrorId::bad_step, loc, step);
+  LoopDim dim(std::move(begin), std::move(end));
+  dim.step = step;
+  return dim;
+}
+
 std::vector<LoopDim> one_by_one(std::vector<LoopDim> dims) {
   for (LoopDim& dim : dims) {
     dim.single = true;
@@ -67,8 +78,29 @@ std::vector<LoopDim> one_by_one(std::vector<LoopDim> dims) {
   return dims;
 }
 
+namespace {
+
+/// The loop that walks a dimension one by one, given where and in which steps it is to be walked:
+/// 0 to the number of steps.
+LoopDim counted(const LoopDim& dim, ir::Builder& builder, Loc loc) {
+  if (dim.step == 1) return dim;
+  const ir::Value *begin = dim.begin.value(loc), *end = dim.end.value(loc);
+  const ir::Value* length = builder.binary(ir::Fn::sub, end, begin);
+  const ir::Value* up = builder.binary(ir::Fn::add, length, builder.index(dim.step.value() - 1));
+  LoopDim result = dim;
+  result.begin = Bound(0);
+  result.end = Bound(builder.binary(ir::Fn::div, up, builder.index(dim.step.value())));
+  return result;
+}
+
+}  // namespace
+
 LoopRun::LoopRun(std::vector<LoopDim> dims, Loc loc) : dims_(std::move(dims)), loc_(loc) {
   Trace& trace = Trace::current("a tile loop", loc);
+  for (LoopDim& dim : dims_) {
+    first_.push_back(dim.begin);
+    dim = counted(dim, trace.at(loc), loc);
+  }
   const int regions = trace.regions_of(dims_);
   slices_ = trace.open_loops(dims_, loc);
   opened_ = regions;
@@ -96,6 +128,16 @@ void LoopRun::next() {
 TileIndex LoopRun::index(size_t dim) const {
   return TileIndex(slices_.at(dim), dims_.at(dim).single,
                    Trace::current("a tile loop", loc_).frame());
+}
+
+Scalar<int64_t> LoopRun::position(size_t dim) const {
+  const Scalar<int64_t> number = index(dim).begin(loc_);
+  const int64_t step = dims_.at(dim).step.value();
+  if (step == 1) return number;
+  ir::Builder& builder = Trace::current("a tile loop", loc_).at(loc_);
+  const ir::Value* walked =
+      builder.binary(ir::Fn::mul, Operand(number, loc_).value(), builder.index(step));
+  return Scalar<int64_t>::of(builder.binary(ir::Fn::add, first_[dim].value(loc_), walked), loc_);
 }
 
 }  // namespace dsl

@@ -7,6 +7,7 @@
 #include "tilewright/dsl/names.h"
 #include "tilewright/ir/builder.h"
 #include "tilewright/ir/canonical.h"
+#include "tilewright/ir/combine.h"
 #include "tilewright/ir/error.h"
 
 namespace tilewright::dsl {
@@ -54,6 +55,7 @@ class Promoter {
     target_.name = source.name;
     target_.loc = source.loc;
     target_.axes = source.axes;
+    target_.tunables = source.tunables;
     target_.results = source.results;
     for (const ir::Param& param : source.params) {
       ir::Value* value = target_.new_value(param.value->type);
@@ -106,12 +108,33 @@ class Promoter {
     builder_.loc = op.loc;
     if (op.kind == ir::OpKind::tile_loop) return emit_loop(op);
     if (op.kind == ir::OpKind::if_else) return emit_branch(op);
+    if (op.kind == ir::OpKind::while_loop) return emit_while(op);
+    if (op.kind == ir::OpKind::yield) return;  // a condition, for emit_while
+    if (ir::combines(op.kind) || op.results.size() > 1) return emit_several(op);
     const ir::Type* type = op.results.empty() ? nullptr : &op.result()->type;
     const ir::Op* copy = builder_.create(op.kind, mapped(op.operands), op.attributes, type);
     if (op.results.empty()) return;
     values_[op.result()] = copy->result();
     if (auto name = names_.find(op.result()); name != names_.end())
       set_name(copy->result(), name->second);
+  }
+
+  /// An operation with several results, or with a function as its region.
+  void emit_several(const ir::Op& op) {
+    const ir::Op* copy = builder_.create(op.kind, mapped(op.operands), op.attributes);
+    for (size_t i = 0; i < op.results.size(); ++i) values_[op.results[i]] = copy->results[i];
+    if (op.results.size() == 1)
+      if (auto name = names_.find(op.result()); name != names_.end())
+        set_name(copy->result(), name->second);
+    if (op.regions.empty()) return;
+    ir::Region* region = ir::Builder::region_of(copy, 0);
+    for (const ir::Value* arg : op.regions[0]->args)
+      values_[arg] = builder_.add_argument(region, arg->type);
+    const State before = state_;
+    const ir::Builder::Scope scope(builder_, region);
+    emit_region(*op.regions[0]);
+    builder_.yield(mapped(op.regions[0]->yields()));
+    state_ = before;
   }
 
   /// What a loop carries in for a variable; zeros, never seen, if it is assigned in every
@@ -169,6 +192,30 @@ class Promoter {
     for (size_t i = 0; i < carried.size(); ++i) state_[carried[i]] = op->result(i);
   }
 
+  void emit_while(const ir::Op& loop) {
+    const ir::Region& body = *loop.regions[0];
+    const std::vector<int>& carried = flows_.at(&loop).carried;
+    std::vector<const ir::Value*> inits;
+    State inside = state_;
+    for (int id : carried) inits.push_back(initial_value(loop, id));
+    ir::Op* op = builder_.while_loop(values_.at(loop.operand(0)), inits);
+    ir::Region* target = ir::Builder::region_of(op, 0);
+    for (size_t i = 0; i < carried.size(); ++i) {
+      const std::string name = declared_name(variable(carried[i]).declared);
+      set_name(target->args[i], name);
+      set_name(op->result(i), name);
+      if (state_.contains(carried[i])) inside[carried[i]] = target->args[i];
+    }
+    std::swap(state_, inside);
+    {
+      const ir::Builder::Scope scope(builder_, target);
+      emit_region(body);
+      yield(carried, loop, "loop", values_.at(body.yields().at(0)));
+    }
+    std::swap(state_, inside);
+    for (size_t i = 0; i < carried.size(); ++i) state_[carried[i]] = op->result(i);
+  }
+
   void emit_branch(const ir::Op& branch) {
     const std::vector<int> merged = flows_.at(&branch).carried;
     std::vector<ir::Type> types;
@@ -188,8 +235,10 @@ class Promoter {
     }
   }
 
-  void yield(const std::vector<int>& variables, const ir::Op& from, const char* what) {
+  void yield(const std::vector<int>& variables, const ir::Op& from, const char* what,
+             const ir::Value* first = nullptr) {
     std::vector<const ir::Value*> values;
+    if (first != nullptr) values.push_back(first);
     for (int id : variables) {
       auto found = state_.find(id);
       if (found == state_.end())

@@ -78,7 +78,8 @@ Traceable::Traceable(std::string name, std::vector<ParamInfo> params, Body body,
   for (size_t i = 0; i < params_.size(); ++i) params_[i].name = names[i];
 }
 
-ir::Function Traceable::trace(std::span<const KernelArg> args) const {
+ir::Function Traceable::trace(std::span<const KernelArg> args,
+                              const TunableValues& tunables) const {
   if (args.size() != params_.size())
     raise(ErrorId::kernel_arguments, loc_, name_,
           fmt::format("{} arguments are given; it has {} parameters", args.size(), params_.size()));
@@ -86,7 +87,7 @@ ir::Function Traceable::trace(std::span<const KernelArg> args) const {
     if (const std::string wrong = mismatch(params_[i], args[i]); !wrong.empty())
       raise(ErrorId::kernel_arguments, loc_, name_, wrong);
   const auto record = [&](int body_runs) {
-    dsl::Trace trace(name_, loc_, body_runs);
+    dsl::Trace trace(name_, loc_, body_runs, tunables);
     for (size_t i = 0; i < args.size(); ++i) declare(trace, params_[i], args[i]);
     return trace.finish(body_(args));
   };

@@ -22,6 +22,7 @@
 
 #include "tilewright/dsl/tensor.h"
 #include "tilewright/dsl/tile.h"
+#include "tilewright/dsl/tunable.h"
 #include "tilewright/ir/node.h"
 
 namespace tilewright {
@@ -247,7 +248,8 @@ class Traceable {
   /// with every loop body twice, to find host state that the body changes. Every error of the
   /// language is raised here, and exceptions of the callable pass through.
   /// Errors: kernel_arguments when the arguments' number or kinds are not the parameters'.
-  ir::Function trace(std::span<const KernelArg> args) const;
+  /// `tunables`: what the config chooses; names that the kernel does not ask for are ignored.
+  ir::Function trace(std::span<const KernelArg> args, const TunableValues& tunables = {}) const;
 
  private:
   std::string name_;

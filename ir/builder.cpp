@@ -231,7 +231,7 @@ Op* Builder::create(OpKind kind, std::vector<const Value*> operands,
     op->results.push_back(value);
   }
   std::optional<Type> inferred = infer_type(*op);
-  if (type != nullptr) {
+  if (type != nullptr && op->results.empty()) {
     internal_check(!inferred || *inferred == *type, "a given type is not the inferred one");
     inferred = *type;
   }

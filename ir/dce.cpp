@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tilewright/ir/builder.h"
+#include "tilewright/ir/combine.h"
 
 namespace tilewright::ir {
 namespace {
@@ -27,6 +28,7 @@ class Aliases {
     for (const Op* op : region.ops) {
       for (const Region* inner : op->regions) this->region(*inner);
       if (op->kind == OpKind::tile_loop) loop(*op);
+      if (op->kind == OpKind::while_loop) repetition(*op);
       if (op->kind == OpKind::if_else) branch(*op);
     }
   }
@@ -36,6 +38,16 @@ class Aliases {
     const auto& yields = view.body->yields();
     for (size_t i = 0; i < view.inits.size(); ++i) {
       const Value* next = resolve(yields[i]);
+      if (next != view.carried[i] && next != resolve(view.inits[i])) continue;
+      of_[view.carried[i]] = view.inits[i];
+      of_[op.results[i]] = view.inits[i];
+    }
+  }
+
+  void repetition(const Op& op) {
+    const WhileView view(op);
+    for (size_t i = 0; i < view.inits.size(); ++i) {
+      const Value* next = resolve(view.next[i]);
       if (next != view.carried[i] && next != resolve(view.inits[i])) continue;
       of_[view.carried[i]] = view.inits[i];
       of_[op.results[i]] = view.inits[i];
@@ -77,6 +89,7 @@ class Liveness {
   bool keeps_result(const Op& op, size_t i) const {
     if (aliases_.find(op.results[i]) != nullptr) return false;
     if (is_read(op.results[i])) return true;
+    if (op.kind == OpKind::while_loop) return is_read(op.regions[0]->args[i]);
     return op.kind == OpKind::tile_loop && is_read(LoopView(op).carried[i]);
   }
 
@@ -86,6 +99,10 @@ class Liveness {
     size_t needed = op.operands.size();
     // The carried values of a loop are needed one by one.
     if (op.kind == OpKind::tile_loop) needed = 2 * op.integers(AttrKey::axes).size();
+    if (op.kind == OpKind::while_loop) {
+      needed = 1;
+      read(WhileView(op).again);
+    }
     for (size_t i = 0; i < needed; ++i) read(op.operands[i]);
     if (op.parent->parent != nullptr) keep(*op.parent->parent);
   }
@@ -99,14 +116,25 @@ class Liveness {
     if (value.owner != nullptr) {
       const Op& loop = *value.owner->parent;
       keep(loop);
+      if (combines(loop.kind)) return;
+      if (loop.kind == OpKind::while_loop) return repeated(loop, value.index);
       const int slices = static_cast<int>(loop.integers(AttrKey::axes).size());
       if (value.index >= slices) carried(loop, value.index - slices);
     } else if (value.def != nullptr) {
       keep(*value.def);
       if (value.def->kind == OpKind::tile_loop) carried(*value.def, value.index);
+      if (value.def->kind == OpKind::while_loop) repeated(*value.def, value.index);
+      if (combines(value.def->kind))
+        for (const Value* yielded : value.def->regions[0]->yields()) read(yielded);
       if (value.def->kind == OpKind::if_else)
         for (const Region* region : value.def->regions) read(region->yields()[value.index]);
     }
+  }
+
+  void repeated(const Op& loop, size_t i) {
+    const WhileView view(loop);
+    read(view.inits[i]);
+    read(view.next[i]);
   }
 
   void carried(const Op& loop, size_t i) {
@@ -130,6 +158,7 @@ class Remover {
     if (!live_.is_kept(op)) return replace_aliases(rewriter, op);
     if (op.kind == OpKind::tile_loop) return loop(rewriter, op);
     if (op.kind == OpKind::if_else) return branch(rewriter, op);
+    if (op.kind == OpKind::while_loop) return repetition(rewriter, op);
     return false;
   }
 
@@ -147,8 +176,12 @@ class Remover {
 
   bool yield(Rewriter& rewriter, const Op& op) const {
     std::vector<const Value*> values;
+    const Op& of = *op.parent->parent;
+    if (combines(of.kind)) return false;
+    const size_t first = of.kind == OpKind::while_loop ? 1 : 0;  // the condition stays
     for (size_t i = 0; i < op.operands.size(); ++i)
-      if (live_.keeps_result(*op.parent->parent, i)) values.push_back(rewriter(op.operands[i]));
+      if (i < first || live_.keeps_result(of, i - first))
+        values.push_back(rewriter(op.operands[i]));
     if (!values.empty()) rewriter.builder().yield(values);
     return true;
   }
@@ -182,6 +215,23 @@ class Remover {
       add_arguments(rewriter, Builder::region_of(copy, 1), view.fill->args);
       fill(rewriter, *view.fill, Builder::region_of(copy, 1));
     }
+    return replace_aliases(rewriter, op);
+  }
+
+  bool repetition(Rewriter& rewriter, const Op& op) const {
+    const WhileView view(op);
+    std::vector<const Value*> operands{view.condition};
+    for (size_t i = 0; i < view.inits.size(); ++i)
+      if (live_.keeps_result(op, i)) operands.push_back(view.inits[i]);
+    Op* copy = rewriter.builder().create(op.kind, rewriter(operands), op.attributes);
+    Region* body = Builder::region_of(copy, 0);
+    for (size_t i = 0; i < view.inits.size(); ++i) {
+      replace_alias(rewriter, view.carried[i]);
+      if (!live_.keeps_result(op, i)) continue;
+      add_arguments(rewriter, body, {view.carried[i]});
+      add_result(rewriter, copy, op.results[i]);
+    }
+    fill(rewriter, *view.body, body);
     return replace_aliases(rewriter, op);
   }
 

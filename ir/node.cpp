@@ -109,6 +109,17 @@ std::vector<int64_t> Function::extents(const Shape& shape) const {
   return result;
 }
 
+bool Function::is_workspace(size_t param) const {
+  return params.at(param).allocated &&
+         std::find(results.begin(), results.end(), static_cast<int>(param)) == results.end();
+}
+
+size_t Function::launch_params() const {
+  size_t count = params.size();
+  while (count > 0 && is_workspace(count - 1)) --count;
+  return count;
+}
+
 const Param* Function::param_of(const Value* value) const {
   for (const Param& param : params)
     if (param.value == value) return &param;

@@ -43,6 +43,7 @@ constexpr SimplifyRule kRules[] = {
     {OpKind::broadcast, simplify_broadcast},      // to the shape it has, of a broadcast
     {OpKind::permute, simplify_permute},          // the identity, of a permute, of a fill
     {OpKind::reshape, simplify_reshape},          // the identity, of a reshape, of a fill
+    {OpKind::pick, simplify_pick},                // of a join, of a fill
     {OpKind::reduce, simplify_reduce},            // of no axis
     {OpKind::dim, simplify_dim},                  // of a tensor of known size
     {OpKind::slice_begin, simplify_slice_begin},  // of a slice operation
@@ -92,7 +93,18 @@ bool drop_empty_loop(Rewriter& rewriter, const Op& op) {
   return false;
 }
 
+/// A while loop whose condition does not hold.
+bool drop_while(Rewriter& rewriter, const Op& op) {
+  const auto condition = constant_of(rewriter(op.operand(0)));
+  if (!condition || condition->i) return false;
+  const WhileView loop(op);
+  for (size_t r = 0; r < op.results.size(); ++r)
+    rewriter.replace(op.results[r], rewriter(loop.inits[r]));
+  return true;
+}
+
 bool rule(Rewriter& rewriter, const Op& op) {
+  if (op.kind == OpKind::while_loop) return drop_while(rewriter, op);
   if (op.kind == OpKind::if_else) return open_if(rewriter, op);
   if (op.kind == OpKind::tile_loop) return drop_empty_loop(rewriter, op);
   return simplify_value(rewriter, op);

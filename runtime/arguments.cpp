@@ -124,7 +124,7 @@ void check_result(std::string_view kernel, const ir::Param& param, const TensorV
 
 void check_arguments(const ir::Function& fn, const std::vector<bool>& written,
                      std::span<const Argument> args) {
-  internal_check(args.size() == fn.params.size(), "arguments do not match the function");
+  internal_check(args.size() == fn.launch_params(), "arguments do not match the function");
   for (size_t i = 0; i < args.size(); ++i) {
     const ir::Param& param = fn.params[i];
     if (args[i].view == nullptr) continue;

@@ -1,6 +1,8 @@
 #include "tilewright/runtime/cpu_launch.h"
 
 #include <bit>
+#include <cstddef>
+#include <vector>
 
 #include "tilewright/ir/error.h"
 #include "tilewright/runtime/emulator.h"
@@ -53,6 +55,14 @@ void launch_on_cpu(const ir::Function& fn, std::span<const Argument> args,
       values.push_back(HostTensor{arg.view->data(), arg.view->spec()});
     else
       values.push_back(scalar_argument(arg.dtype, arg.bits));
+  }
+  std::vector<std::vector<std::byte>> workspaces;
+  for (size_t i = args.size(); i < fn.params.size(); ++i) {
+    const TensorSpec& spec = fn.params[i].spec;
+    // NaN in every float: what is read before it is written shows.
+    workspaces.emplace_back(static_cast<size_t>(spec.span() * size_of(spec.dtype)),
+                            std::byte{0xff});
+    values.push_back(HostTensor{workspaces.back().data(), spec});
   }
   InterpreterOptions options;
   options.block.assign(block.begin(), block.end());

@@ -157,6 +157,15 @@ void launch_kernel(CUfunc_st* function, const LaunchShape& shape, CUstream_st* s
                what);
 }
 
+int64_t resident_blocks(CUfunc_st* function, const LaunchShape& shape, int device,
+                        std::string_view what) {
+  int blocks = 0;
+  check_driver(driver_calls().cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                   &blocks, function, shape.threads, static_cast<size_t>(shape.shared_bytes)),
+               fmt::format("asking how many blocks of kernel {} fit", what));
+  return int64_t{blocks} * device_info(device).multiprocessors;
+}
+
 TensorMap encode_tensor_map(const codegen::TensorMapSpec& spec, const void* base,
                             std::string_view what) {
   if (driver_calls().cuTensorMapEncodeTiled == nullptr)

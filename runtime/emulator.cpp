@@ -11,8 +11,11 @@
 #include <thread>
 
 #include "tilewright/ir/error.h"
+#include "tilewright/ir/host_function.h"
 #include "tilewright/runtime/emulator_cluster.h"
+#include "tilewright/runtime/emulator_prelude.h"
 #include "tilewright/runtime/executable.h"
+#include "tilewright/runtime/interpreter.h"
 
 namespace tilewright::runtime {
 namespace {
@@ -76,12 +79,6 @@ int64_t shared_bytes_of(const codegen::Plan& plan) {
   return most;
 }
 
-int largest_cluster(const codegen::Plan& plan) {
-  int most = 1;
-  for (const codegen::Step& step : plan.steps) most = std::max(most, step.kernel.cluster);
-  return most;
-}
-
 int workers_of(const EmulateOptions& options) {
   if (options.threads > 0) return options.threads;
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 16);
@@ -118,6 +115,27 @@ int blocks_per_sm(const std::string& source) {
   return std::max(1, std::atoi(source.c_str() + comma + 1));
 }
 
+// Whether the kernel prints: its blocks run one after the other then, in the order of the grid.
+bool prints(const codegen::KernelStep& step) {
+  return kernel_body(step.source).find("printf(") != std::string_view::npos;
+}
+
+// Blocks that run at the same time in a cooperative launch.
+int64_t resident_blocks(const codegen::KernelStep& step, const EmulateOptions& options) {
+  return int64_t{std::max(1, options.multiprocessors)} * blocks_per_sm(step.source);
+}
+
+// How many memories of blocks a plan needs at one time.
+int shared_memories_of(const codegen::Plan& plan, const EmulateOptions& options) {
+  int most = 1;
+  for (const codegen::Step& step : plan.steps) {
+    most = std::max(most, workers_of(options) * step.kernel.cluster);
+    if (step.kernel.cooperative)
+      most = std::max(most, static_cast<int>(resident_blocks(step.kernel, options)));
+  }
+  return most;
+}
+
 // Runs blocks on several threads; the first exception of one is thrown again.
 AccessCounts run_grid(EmulatorRun& run, int workers) {
   std::vector<std::thread> threads;
@@ -152,7 +170,7 @@ class PlanRun {
         names_(sizes_.names()),
         workspace_(sizes_.workspace()),
         memory_(arguments, names_, workspace_, shared_bytes_of(plan),
-                workers_of(options) * largest_cluster(plan)) {}
+                shared_memories_of(plan, options)) {}
 
   Emulation run() {
     for (const codegen::Step& step : plan_.steps) {
@@ -201,12 +219,15 @@ class PlanRun {
 
   // False when a mistake stopped the kernel.
   bool launch(const codegen::KernelStep& step) {
-    internal_check(!step.cooperative, "the emulator has no cooperative grids");
-    const int64_t grid = sizes_.evaluate(step.grid);
+    int64_t grid = sizes_.evaluate(step.grid);
+    if (step.cooperative) grid = std::min(grid, resident_blocks(step, options_));
     if (grid == 0) return true;
     if (grid > std::numeric_limits<int32_t>::max())
       raise(ErrorId::grid_too_large, {}, plan_.name, grid);
     internal_check(grid % step.cluster == 0, "a grid is no multiple of its clusters");
+    for (const codegen::PtxFunction& function : step.ptx)
+      if (ir::find_host_function(function.twin) == nullptr)
+        raise(ErrorId::ptx_without_twin, function.loc, function.ptx, "the emulator");
     const auto module = EmulatorModule::get(step, options_.flags);
     std::vector<EmulatedTensorMap> values;  // a map, or what fits in its first word
     for (const codegen::KernelParam& param : step.params) values.push_back(value_of(param));
@@ -217,15 +238,17 @@ class PlanRun {
     Findings findings;
     EmulatorRun run{*module, memory_, findings, params.data()};
     run.threads = step.threads;
-    run.cluster = step.cluster;
+    run.cluster = step.cooperative ? static_cast<int>(grid) : step.cluster;
+    run.max_steps = max_loop_steps();
     run.blocks_per_sm = blocks_per_sm(step.source);
     run.checked = module->checked();
     run.shared_bytes = step.shared_bytes;
     run.grid = grid;
     run.counts = options_.counts;
     const int workers =
-        static_cast<int>(std::min<int64_t>(workers_of(options_), grid / step.cluster));
-    const AccessCounts counts = run_grid(run, workers);
+        static_cast<int>(std::min<int64_t>(workers_of(options_), grid / run.cluster));
+    const AccessCounts counts = run_grid(run, prints(step) ? 1 : workers);
+    if (run.assertion) raise(ErrorId::assertion_failed, run.assertion->loc, run.assertion->message);
     std::vector<Finding> found = findings.resolve(*module);
     std::ranges::move(found, std::back_inserter(result_.findings));
     if (options_.counts) add_statements(counts, *module, result_.statements);
@@ -264,7 +287,8 @@ std::string_view to_string(FindingKind kind) {
                                         "wrong number of bytes at a barrier",
                                         "operand that the hardware does not take",
                                         "wrong number of registers",
-                                        "block of the cluster has ended"};
+                                        "block of the cluster has ended",
+                                        "loop that does not end"};
   return names[static_cast<size_t>(kind)];
 }
 

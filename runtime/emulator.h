@@ -35,6 +35,7 @@ enum class FindingKind : uint8_t {
   bad_operand,        ///< a bulk copy or a product that the hardware does not have
   bad_registers,      ///< a change of a warpgroup's registers that cannot be had
   block_ended,        ///< use of the shared memory of a block that has ended
+  endless_loop,       ///< a while loop that goes on beyond the limit of iterations
 };
 
 std::string_view to_string(FindingKind kind);
@@ -80,7 +81,9 @@ struct EmulatorArgument {
 };
 
 struct EmulateOptions {
-  int threads = 0;      ///< that blocks are spread over; 0: as the machine has
+  int threads = 0;  ///< that blocks are spread over; 0: as the machine has
+  /// That the device is said to have: a cooperative launch has as many blocks as fit these.
+  int multiprocessors = 2;
   bool counts = false;  ///< fill Emulation::statements
   /// Flags for the C++ compiler, behind our own ones. A sanitizer among them replaces our checks of
   /// memory.

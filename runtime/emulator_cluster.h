@@ -1,5 +1,5 @@
 // Runs clusters of blocks, one after the other, on fibers of one thread of the emulator. A kernel
-// without clusters has clusters of one block.
+// without clusters has clusters of one block; all blocks of a cooperative launch are run as one.
 #pragma once
 
 #include <array>
@@ -48,10 +48,14 @@ class EmulatedCluster {
   void on_sync_warp(const void* pc);
   void on_named_barrier(int barrier, int threads, const void* pc);
   void on_cluster_sync(const void* pc);
+  void on_grid_barrier(int* arrivals, const void* pc);
+  void on_step(const void* pc);
   void on_registers(int count, bool up, const void* pc);
   void on_proxy_fence();
   /// A word to the same place in another block's shared memory.
   void on_store_at(void* at, int block, unsigned word, const void* pc);
+  /// A tw::device_assert of the user's: nothing runs any further.
+  void on_assert_failed(const char* message, Loc loc);
 
   void on_mbarrier_init(void* barrier, int arrivals, const void* pc);
   void on_mbarrier_fence();
@@ -85,6 +89,7 @@ class EmulatedCluster {
     block_barrier,
     named_barrier,
     cluster_barrier,
+    grid_barrier,
     warp,
     mbarrier,
     registers,
@@ -108,6 +113,7 @@ class EmulatedCluster {
     unsigned parity = 0;
     WarpOp op = WarpOp::none;       // of its warp
     int waits = 0;                  // at mbarriers since its warp met
+    int64_t steps = 0;              // iterations of while loops
     int groups = 0;                 // of copies, committed so far
     std::vector<Copy> copies = {};  // in flight, oldest first
     // Bulk stores: the agents of their reads and writes, issued in the open group and groups.
@@ -143,6 +149,7 @@ class EmulatedCluster {
 
   // Meeting.
   void meet(Meeting& meeting, Wait wait, const void* pc, int64_t object = 0);
+  std::string wrong_arrivals(const int* arrivals) const;
   void converge(WarpOp op, const void* pc);
   void finish_warp(size_t number, const void* pc);
   void give_registers(int block);
@@ -192,7 +199,7 @@ class EmulatedCluster {
   std::vector<Warp> warps_;
   std::vector<Warpgroup> warpgroups_;
   std::vector<BlockState> blocks_;
-  Meeting cluster_barrier_;
+  Meeting cluster_barrier_, grid_barrier_;
   std::deque<Load> loads_;
   FiberContext scheduler_ = nullptr;
   int running_ = 0;

@@ -1,5 +1,6 @@
 // The functions that emulated code calls.
 #include "tilewright/ir/error.h"
+#include "tilewright/ir/node.h"
 #include "tilewright/runtime/emulator_cluster.h"
 #include "tilewright/runtime/half.h"
 
@@ -114,6 +115,16 @@ void on_store_at(void* at, unsigned block, unsigned word, const void* pc) {
   EmulatedCluster::current().on_store_at(at, static_cast<int>(block), word, pc);
 }
 
+void assert_failed(const char* message, const char* file, unsigned line) {
+  EmulatedCluster::current().on_assert_failed(message, {ir::intern(file), static_cast<int>(line)});
+}
+
+void on_grid_barrier(int* arrivals, const void* pc) {
+  EmulatedCluster::current().on_grid_barrier(arrivals, pc);
+}
+
+void on_step(const void* pc) { EmulatedCluster::current().on_step(pc); }
+
 }  // namespace
 
 void fill_hooks(const SharedLibrary& library) {
@@ -146,7 +157,11 @@ void fill_hooks(const SharedLibrary& library) {
             .product = on_product,
             .product_commit = on_product_commit,
             .product_wait = on_product_wait,
-            .store_at = on_store_at};
+            .store_at = on_store_at,
+            .assert_failed = assert_failed,
+            .host_function = [](const char* name) { return ir::find_host_function(name); },
+            .grid_barrier = on_grid_barrier,
+            .step = on_step};
 }
 
 }  // namespace tilewright::runtime

@@ -3,6 +3,9 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
 
 #include "tilewright/codegen/kernel_ir.h"
 #include "tilewright/runtime/emulator_findings.h"
@@ -21,6 +24,12 @@ struct alignas(64) EmulatedTensorMap {
 };
 static_assert(sizeof(EmulatedTensorMap) == 128);
 
+/// A tw::device_assert that did not hold.
+struct FailedAssertion {
+  std::string message;
+  Loc loc;
+};
+
 /// One launch of one kernel.
 struct EmulatorRun {
   const EmulatorModule& module;
@@ -31,12 +40,15 @@ struct EmulatorRun {
   int cluster = 1;          ///< blocks of a cluster
   int blocks_per_sm = 1;    ///< for which the kernel leaves registers
   int64_t shared_bytes = 0;
-  int64_t grid = 0;  ///< blocks
+  int64_t grid = 0;       ///< blocks
+  int64_t max_steps = 0;  ///< iterations of while loops that a thread may run
   bool counts = false;
   bool checked = true;  ///< the code is compiled with our checks of memory
   std::atomic<int64_t> next_cluster = 0;
   std::atomic<int64_t> barriers = 0;
   std::atomic<bool> stopped = false;  ///< by a mistake after which nothing sensible can run
+  std::mutex assertion_mutex = {};
+  std::optional<FailedAssertion> assertion = {};  ///< the first that failed
 };
 
 }  // namespace tilewright::runtime

@@ -26,6 +26,12 @@ std::string EmulatedCluster::waits_for(int number) const {
     case Wait::cluster_barrier:
       return fmt::format("wait at the cluster barrier, at which {} of {} threads have arrived",
                          cluster_barrier_.arrived, threads_.size());
+    case Wait::grid_barrier:
+      return fmt::format("wait at a barrier of the grid, at which {} of {} threads have arrived{}",
+                         grid_barrier_.arrived, run_.grid * run_.threads,
+                         run_.cluster < run_.grid
+                             ? " (blocks that are not resident at the same time cannot come)"
+                             : "");
     case Wait::warp:
       return thread.op == WarpOp::shuffle
                  ? "wait for lanes of their warp"

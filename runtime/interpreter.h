@@ -35,6 +35,10 @@ struct HostTensor {
 /// The argument of one parameter: a tensor, or a scalar's value (integers and bool as int64_t).
 using HostArgument = std::variant<HostTensor, int64_t, double>;
 
+/// How many iterations of while loops a program may run in the interpreter and the emulator, before
+/// it is taken for endless: TILEWRIGHT_MAX_STEPS, else a million.
+int64_t max_loop_steps();
+
 /// One argument for each of Function::params, in their order; the tensors that the kernel allocates
 /// are passed like the others.
 using InterpreterArgs = std::vector<HostArgument>;
@@ -45,6 +49,8 @@ struct InterpreterOptions {
   std::vector<int64_t> block = {};
   int threads = 0;            ///< that programs of a grid are spread over; 0: as the machine has
   bool check_overlap = true;  ///< refuse stores of two programs of one grid to one element
+  /// Iterations of while loops that a program may run, all its loops together.
+  int64_t max_steps = max_loop_steps();
 };
 
 /// The block size of every axis of `fn`: its own, or chosen by the options for these arguments.
@@ -52,8 +58,8 @@ struct InterpreterOptions {
 std::vector<int64_t> choose_blocks(const ir::Function& fn, const InterpreterArgs& args,
                                    const InterpreterOptions& options);
 
-/// Executes `fn`, writing to the tensors in `args`. Raises overlapping_store. Arguments that do not
-/// fit the parameters, and IR that breaks a promise, are InternalErrors.
+/// Executes `fn`, writing to the tensors in `args`. Raises overlapping_store and endless_loop.
+/// Arguments that do not fit the parameters, and IR that breaks a promise, are InternalErrors.
 void interpret(const ir::Function& fn, const InterpreterArgs& args,
                const InterpreterOptions& options = {});
 

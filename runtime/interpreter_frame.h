@@ -69,6 +69,7 @@ class Frame {
   std::vector<Cell> cells;
   OverlapCheck* overlap = nullptr;  ///< null when stores are not checked
   int64_t program_id = 0;           ///< number of the program within its grid
+  int64_t repetitions = 0;          ///< iterations of while loops that the program ran
   bool in_grid = false;
 
   /// The elements of operand `i`.

@@ -54,6 +54,24 @@ TEST(CheckConfig, BlockCount) {
   });
 }
 
+TEST(CheckConfig, Tunables) {
+  std::string text = product_text(64, 64, 64);
+  const Config config{.block = {64, 64, 16}, .tunables = {{"split", 4}}};
+  expect_error(ErrorId::config_tunable_unknown, 0,
+               "'tunables': kernel product has no tunable 'split'; it has none",
+               [&] { check(config, "sm_80", text); });
+  text.insert(text.find("  %"), "  tunable \"split\" = 4 of [1,4]\n  tunable \"x\" = 0 of [0]\n");
+  check(config, "sm_80", text);
+  check({.block = {64, 64, 16}}, "sm_80", text);
+  expect_error(ErrorId::config_tunable_unknown, 0, "no tunable 'parts'; it has split, x", [&] {
+    check({.block = {64, 64, 16}, .tunables = {{"parts", 4}}}, "sm_80", text);
+  });
+  expect_error(ErrorId::config_tunable_value, 0,
+               "'split' of kernel product is one of 1, 4; found 2", [&] {
+                 check({.block = {64, 64, 16}, .tunables = {{"split", 2}}}, "sm_80", text);
+               });
+}
+
 TEST(CheckConfig, Order) {
   check({.block = {64, 64, 16}, .order = {1, 0}});
   expect_error(ErrorId::config_field, 0, "'order': expected the 2 axes of the grid", [] {

@@ -31,7 +31,9 @@ TEST(ConfigJson, RoundTrip) {
                    .persistent = true,
                    .cluster = 2,
                    .split_k = 7,
-                   .repitch = true};
+                   .repitch = true,
+                   .reduction_loop = 4096,
+                   .tunables = {{"split", 4}, {"depth", -1}}};
   EXPECT_EQ(parse_config(to_json(all)), all);
   EXPECT_EQ(parse_config(to_json(Config{})), Config{});
   EXPECT_EQ(parse_config("{}"), Config{});
@@ -93,6 +95,9 @@ TEST(ConfigJson, EveryFieldRefusesWrongValues) {
       {"cluster", "null", "an integer from 1", "null"},
       {"split_k", "-3", "an integer from 1", "-3"},
       {"repitch", "1", "true or false", "1"},
+      {"reduction_loop", "-1", "an integer from 0", "-1"},
+      {"tunables", "4", "an object with an integer for each name", "4"},
+      {"tunables", "{\"split\":true}", "an object with an integer for each name", "true"},
   };
   for (const BadField& bad : cases) {
     const std::string text = fmt::format(R"({{"{}":{}}})", bad.field, bad.value);

@@ -16,12 +16,14 @@ namespace {
 using testing::expect_error;
 
 TEST(Text, SamplesReadBackAsTheyWereWritten) {
-  for (std::string_view text : {testing::kProduct, testing::kPipelined, testing::kMixed})
+  for (std::string_view text :
+       {testing::kProduct, testing::kPipelined, testing::kMixed, testing::kGrids})
     EXPECT_EQ(print(parse(text)), text);
 }
 
 TEST(Text, WithoutNamesEverythingIsNumberedAndReadsBack) {
-  for (std::string_view text : {testing::kProduct, testing::kPipelined, testing::kMixed}) {
+  for (std::string_view text :
+       {testing::kProduct, testing::kPipelined, testing::kMixed, testing::kGrids}) {
     const std::string bare = print(parse(text), {.names = false});
     EXPECT_EQ(bare.find("acc"), std::string::npos);
     EXPECT_EQ(bare.find('@' + std::string("product")), std::string::npos);
@@ -144,6 +146,10 @@ constexpr BadText kBadHeaders[] = {
     {"func @\"\\q\"", "unknown escape"},
     {"func @\"\\x1\"", "unknown escape"},
     {"func $", "unexpected character '$'"},
+    {"func @f(%x: f32[4] allocated, %y: f32[4] allocated) -> (%y) { }",
+     "a tensor that is no result stands before one that is"},
+    {"func @f() { tunable x = 1 of [1] }", "expected a tunable's name, found 'x'"},
+    {"func @f() { tunable \"x\" = 1 [1] }", "expected 'of', found '['"},
     {"func \x01", "unexpected character '\\x01'"},
     {"func @f() {\n % }", "line 2: '%' must be followed by a name"},
     {"func @f() { -", "unexpected character '-'"},
@@ -223,6 +229,13 @@ constexpr BadText kBadRegions[] = {
     {"func @f(%c: bool) { yield %c }", "function: the body yields a value"},
     {"func @f(%c: bool) { if_else %c (%i: i64) { } }", "take no arguments"},
     {"func @f(%c: i64) { if_else %c { } }", "operand condition must be a bool"},
+    {"func @f(%c: bool) { while_loop %c { } }", "the body's yield is not the next condition"},
+    {"func @f(%c: bool, %n: i64) { %x = while_loop %c, %n { yield %c, %n } }",
+     "the body's arguments are not the carried values"},
+    {"func @f(%c: bool, %n: i64) { while_loop %c, %n (%i: i64) { yield %c, %i } }",
+     "has 1 results, the text names 0"},
+    {"func @f(%c: i64) { while_loop %c { } }", "operand condition must be a bool"},
+    {"func @f(%c: bool) { if_else %c { grid_barrier } }", "stands inside a loop or branch"},
     {"func @f(%n: i64) { axis B0\n tile_loop (%n) () () {axes=[0], parallel=0} {} }",
      "needs one limit per axis"},
     {"func @f(%n: i64) { axis B0\n tile_loop (%n) (%n) {axes=[0], parallel=0} {} }",
@@ -262,7 +275,8 @@ TEST(Text, DeepNestingIsRefusedNotOverflowed) {
 TEST(Text, DamagedTextNeverCrashesTheParser) {
   std::mt19937 random(7);
   int refused = 0;
-  for (std::string_view sample : {testing::kProduct, testing::kPipelined, testing::kMixed}) {
+  for (std::string_view sample :
+       {testing::kProduct, testing::kPipelined, testing::kMixed, testing::kGrids}) {
     for (int i = 0; i < 400; ++i) {
       std::string text(sample);
       for (int edit = random() % 3; edit >= 0; --edit) {

@@ -43,7 +43,8 @@ constexpr std::string_view kSmall = R"(func @small(%x: f32[8], %s: f32) -> (%x) 
 })";
 
 TEST(Verify, AcceptsTheSamples) {
-  for (std::string_view text : {testing::kProduct, testing::kPipelined, testing::kMixed, kSmall})
+  for (std::string_view text :
+       {testing::kProduct, testing::kPipelined, testing::kMixed, testing::kGrids, kSmall})
     EXPECT_NO_THROW(verify(parse(text), "parse"));
 }
 

@@ -119,6 +119,20 @@ TEST_F(LaunchPlan, RunsStepsInOrderWithEvaluatedSizes) {
   EXPECT_EQ(seen.n, 200);
 }
 
+TEST_F(LaunchPlan, CooperativeGridsHaveAsManyBlocksAsFit) {
+  codegen::Plan several = plan();
+  several.steps.back().kernel.cooperative = true;
+  several.steps.back().kernel.grid = codegen::integer(1000);
+  fake_.resident_blocks = 3;
+  const Executable executable = load(several);
+  launch(executable, 1, workspace_);
+  EXPECT_TRUE(fake_.launches.back().cooperative);
+  EXPECT_EQ(fake_.launches.back().grid, 3u * 108);
+  several.steps.back().kernel.grid = codegen::integer(7);
+  launch(load(several), 1, workspace_);
+  EXPECT_EQ(fake_.launches.back().grid, 7u);
+}
+
 TEST_F(LaunchPlan, UsesTheGivenStream) {
   const Executable executable = load(plan());
   char stream;

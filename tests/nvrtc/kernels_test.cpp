@@ -19,6 +19,7 @@
 #include "examples/kernels/vector_add.h"
 #include "tests/codegen/kernel_list.h"
 #include "tests/codegen/kernels_computed.h"
+#include "tests/codegen/kernels_control.h"
 #include "tests/codegen/kernels_warpgroups.h"
 #include "tilewright/codegen/plan.h"
 #include "tilewright/runtime/hash.h"
@@ -122,6 +123,21 @@ TEST(Kernels, Examples) {
 TEST(Kernels, OfTheTestsOfCodeGeneration) {
   std::vector<Source> sources;
   for (const KernelCase& kernel : every_kernel()) add(sources, kernel.name, kernel.fn);
+  expect_compile(some_of(sources, 4));
+}
+
+// Loops and branches on run-time values; several grids, as steps and as one cooperative kernel. A
+// kernel of each on every target, in all.
+TEST(Kernels, OfTheTestsOfControl) {
+  std::vector<Source> sources;
+  for (const KernelCase& kernel : control_kernels()) add(sources, kernel.name, kernel.fn);
+  for (const KernelCase& kernel : kernels_of_grids())
+    for (const char* name : kTargets) {
+      Config config = default_config(kernel.fn, parse_target(name));
+      config.persistent = true;
+      if (config.copy == CopyKind::tma) config.copy = CopyKind::cp_async;
+      add(sources, kernel.name, kernel.fn, config, std::span(&name, 1));
+    }
   expect_compile(some_of(sources, 4));
 }
 

@@ -176,6 +176,10 @@ CUresult cuLaunchKernel(CUfunction function, unsigned x, unsigned, unsigned, uns
                 {.grid = x, .threads = threads, .shared_bytes = shared, .stream = stream}, function,
                 params);
 }
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int, size_t) {
+  *blocks = state.resident_blocks;
+  return needs_context("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+}
 CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** params,
                           void**) {
   FakeLaunch made{.grid = config->gridDimX,

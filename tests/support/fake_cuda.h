@@ -53,7 +53,8 @@ struct FakeCuda {
   size_t pool_releases_at = 0;            ///< launches before the last release
   int64_t opted_in_shared = 0;
   bool opted_in_clusters = false;
-  int pointer_device = 0;  ///< which GPU all device memory is said to be on
+  int resident_blocks = 2;  ///< of any kernel, on one multiprocessor
+  int pointer_device = 0;   ///< which GPU all device memory is said to be on
   int driver_version = 13000;
   bool usable = true;  ///< read when the driver is first used
 };

@@ -104,4 +104,38 @@ inline constexpr std::string_view kMixed =
 }
 )";
 
+/// Loops that go on while a condition holds, several grids, workspace and tunables.
+inline constexpr std::string_view kGrids =
+    R"(func @grids(%x: f32[8], %y: f32[8] allocated, %t: f32[8] allocated) -> (%y) {
+  axis B0 "i" = 4
+  axis B1 "j"
+  tunable "split \"k\"" = -2 of [1,-2,8]
+  %0 = constant 0 : i64
+  %n = constant 8 : i64
+  tile_loop (%0) (%n) () {axes=[0], parallel=1} (%i: slice<B0>) {
+    %1 = load %x, %i : f32[B0]
+    %2 = slice_begin %i : i64
+    %3 = compare lt %2, %n : bool
+    %acc, %at = while_loop %3, %1, %2 : f32[B0], i64 (%acc.1: f32[B0], %at.1: i64) {
+      %4 = binary add %acc.1, %1 : f32[B0]
+      %5 = binary add %at.1, %n : i64
+      %6 = compare lt %5, %n : bool
+      yield %6, %4, %5
+    }
+    store %t, %acc, %i
+    while_loop %3 {
+      %7 = constant 0 : bool
+      yield %7
+    }
+    yield
+  }
+  grid_barrier
+  tile_loop (%0) (%n) () {axes=[1], parallel=1} (%j: slice<B1>) {
+    %8 = load %t, %j : f32[B1]
+    store %y, %8, %j
+    yield
+  }
+}
+)";
+
 }  // namespace tilewright::testing
