@@ -54,8 +54,8 @@ TEST_P(CompileFail, SaysWhy) {
 
 INSTANTIATE_TEST_SUITE_P(Dsl, CompileFail,
                          testing::Values("assign_temporary", "comma", "cpp_if", "generic_lambda",
-                                         "parameter_type", "result_type", "scalar_type",
-                                         "specialize_scalar", "while_number"),
+                                         "parameter_type", "ptx_capture", "result_type",
+                                         "scalar_type", "specialize_scalar", "while_number"),
                          [](const auto& info) { return info.param; });
 
 TEST(CompileFailFolder, HoldsTheseFiles) {

@@ -79,6 +79,35 @@ TEST(EmulatedDebug, PrintsTheInterpretersLines) {
   EXPECT_EQ(sorted_lines(lines.emulated), expected);
 }
 
+// One role copies, the other computes and prints.
+TEST(EmulatedDebug, WarpgroupsPrintTheInterpretersLines) {
+  const KernelCase kernel = make_case("printed_warpgroups",
+                                      [](Tensor a, Tensor b) {
+                                        auto [m, k] = sizes<2>(a);
+                                        Tensor c = empty({m, b.size(1)}, f32);
+                                        for (auto [rows, cols] : tile({m, b.size(1)})) {
+                                          Tile sum = zeros({rows, cols}, f32);
+                                          for (auto ks : tile(k)) {
+                                            sum = addmm(sum, a[rows, ks], b[ks, cols]);
+                                            print("step {}", ks.begin());
+                                          }
+                                          print("{}", sum);
+                                          c[rows, cols] = sum;
+                                        }
+                                        return c;
+                                      },
+                                      {dense(bf16, {66, 64}), dense(bf16, {64, 16})});
+  const Config config{.block = {64, 16, 32},
+                      .stages = 2,
+                      .copy = CopyKind::tma,
+                      .matrix = MatrixUnit::wgmma,
+                      .persistent = true};
+  const Printed lines = printed(kernel, config, "sm_90a");
+  const auto expected = sorted_lines(lines.interpreted);
+  EXPECT_EQ(expected.size(), 2 * 2 + 66 * 16);
+  EXPECT_EQ(sorted_lines(lines.emulated), expected);
+}
+
 TEST(EmulatedDebug, FailedAssertionsAreErrors) {
   int line = 0;
   const KernelCase kernel = failing_assert(9, line);

@@ -164,5 +164,25 @@ TEST(Unpack, GivesBothHalvesOfEveryByte) {
   EXPECT_EQ(unpacked(i32, [](const Tile& x) { return unpack_int4(x, i32); })[0x8f][0], -1);
 }
 
+// Pairs in the order of memory: a new last dimension of two.
+TEST(Unpack, JoinsInOrder) {
+  const ir::Function fn = make_traceable("k",
+                                         [](Tensor x, Tensor y) {
+                                           for (auto i : tile(x.size(0))) {
+                                             const auto [low, high] = unpack_uint4(x[i], f32);
+                                             y[i, all] = join(low, high);
+                                           }
+                                         })
+                              .trace(std::vector{vector_of(DType::u8, 20),
+                                                 KernelArg::tensor(contiguous_spec(f32, {20, 2}))});
+  TestTensor x(DType::u8, {20}), y(f32, {20, 2});
+  x.for_each(
+      [&](const auto& at) { x.set(at, static_cast<double>(at[0] % 16 * 16 + 15 - at[0] % 16)); });
+  interpret(fn, {x.host(), y.host()}, {.block = {8}});
+  y.for_each([&](const auto& at) {
+    EXPECT_EQ(y.get(at), at[1] == 0 ? 15 - at[0] % 16 : at[0] % 16) << at[0];
+  });
+}
+
 }  // namespace
 }  // namespace tilewright::testing
