@@ -26,7 +26,8 @@ struct KernelStep {
   std::string symbol;
   std::string source;  ///< complete CUDA text: prelude, struct Shared, kernel
   std::vector<KernelParam> params;
-  ExprRef grid;  ///< blocks, over scalar parameters; 0 means "do not launch"
+  std::vector<PtxFunction> ptx;  ///< functions in the source that are PTX
+  ExprRef grid;                  ///< blocks, over scalar parameters; 0 means "do not launch"
   int threads = 0;
   int cluster = 1;
   int64_t shared_bytes = 0;  ///< dynamic shared memory

@@ -5,6 +5,7 @@
 #include "tilewright/codegen/prelude.h"
 #include "tilewright/codegen/print_cuda_shared.h"
 #include "tilewright/codegen/print_cuda_wrap.h"
+#include "tilewright/codegen/ptx_function.h"
 
 namespace tilewright::codegen {
 namespace {
@@ -37,6 +38,21 @@ std::string signature(const Kernel& kernel) {
          joined(wrap(text + ") {", 0));
 }
 
+/// The helpers that the code uses, and the kernel's own functions, which use types of them.
+std::string prelude(const Kernel& kernel, const std::string& code, const Target& target) {
+  std::set<std::string> used = helpers_used(code);
+  std::string own;
+  for (const PtxFunction& function : kernel.ptx) {
+    used.erase(function.name);
+    used.merge(helpers_used(cuda_type(function.result)));
+    for (const DType operand : function.operands) used.merge(helpers_used(cuda_type(operand)));
+    own += ptx_function_text(function);
+  }
+  const std::string helpers = prelude_text(used, target);
+  if (own.empty()) return helpers;
+  return helpers + "namespace tw {\n" + own + "}  // namespace tw\n";
+}
+
 }  // namespace
 
 std::string print_cuda(const Kernel& kernel, const Target& target, const PrintOptions& options) {
@@ -50,8 +66,8 @@ std::string print_cuda(const Kernel& kernel, const Target& target, const PrintOp
   std::string text;
   for (const std::string& line : kernel.header) text += joined(wrap_comment(line, 0, kHeaderHang));
   if (!kernel.header.empty()) text += "\n";
-  const std::string prelude = prelude_text(helpers_used(code), target);
-  return text + prelude + (prelude.empty() ? "" : "\n") + code;
+  const std::string before = prelude(kernel, code, target);
+  return text + before + (before.empty() ? "" : "\n") + code;
 }
 
 }  // namespace tilewright::codegen

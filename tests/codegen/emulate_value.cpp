@@ -8,6 +8,7 @@
 #include <map>
 
 #include "tilewright/runtime/numeric.h"
+#include "tilewright/runtime/philox.h"
 
 namespace tilewright::testing {
 namespace {
@@ -166,9 +167,12 @@ const std::map<std::string, std::pair<ir::Fn, CType>>& tile_functions() {
         {"tw::max", {Fn::max, CType::f32}},        {"tw::min", {Fn::min, CType::f32}},
         {"tw::max_double", {Fn::max, CType::f64}}, {"tw::min_double", {Fn::min, CType::f64}},
         {"fabs", {Fn::abs, CType::f64}},           {"fabsf", {Fn::abs, CType::f32}},
+        {"rint", {Fn::round, CType::f64}},         {"rintf", {Fn::round, CType::f32}},
         {"fmod", {Fn::rem, CType::f64}},           {"fmodf", {Fn::rem, CType::f32}}};
-    for (Fn fn : {Fn::exp, Fn::exp2, Fn::log, Fn::log2, Fn::sqrt, Fn::rsqrt, Fn::sin, Fn::cos,
-                  Fn::tanh, Fn::erf, Fn::floor, Fn::ceil, Fn::pow}) {
+    for (Fn fn :
+         {Fn::exp,  Fn::exp2, Fn::log,   Fn::log2, Fn::sqrt, Fn::rsqrt, Fn::sin,   Fn::cos,
+          Fn::tanh, Fn::erf,  Fn::floor, Fn::ceil, Fn::pow,  Fn::log10, Fn::log1p, Fn::expm1,
+          Fn::tan,  Fn::asin, Fn::acos,  Fn::atan, Fn::sinh, Fn::cosh,  Fn::trunc, Fn::atan2}) {
       const std::string name(ir::info(fn).name);
       made[name] = {fn, CType::f64};
       made[name + "f"] = {fn, CType::f32};
@@ -191,6 +195,10 @@ ValueFunction typed_function(const std::string& name) {
       Values same;
       for (const CValue& value : x) same.push_back(converted(value, type));
       return apply(fn, type, same);
+    };
+  if (base == "tw::philox")
+    return [word = std::stoi(argument)](const Values& x) {
+      return CValue::integer(static_cast<int32_t>(philox4x32(x[0].i, x[1].i, x[2].i).at(word)));
     };
   if (base == "tw::to_int")
     return [type = ctype_of(argument)](const Values& x) {
