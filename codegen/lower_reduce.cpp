@@ -1,8 +1,7 @@
-#include <algorithm>
-
 #include "tilewright/codegen/function_exprs.h"
 #include "tilewright/codegen/lowering.h"
 #include "tilewright/codegen/prelude.h"
+#include "tilewright/codegen/reduction_parts.h"
 #include "tilewright/ir/error.h"
 
 namespace tilewright::codegen {
@@ -12,8 +11,6 @@ using ir::AttrKey;
 using ir::Op;
 using ir::Value;
 
-constexpr int kWarpSize = 32;
-
 /// One reduction being lowered: first within each thread, then across the lanes of a warp by
 /// shuffles, then across warps through shared memory.
 struct Reduction {
@@ -21,88 +18,45 @@ struct Reduction {
   const Op& op;
   const Value* x;
   const Value* result;
-  const Layout& from;
-  Layout to;
-  std::vector<int64_t> axes;
+  ReducedAxes axes;
   std::string name;
   std::string others = {};  ///< what other lanes hold, where it has to be read first
 
-  bool reduced(int axis) const { return std::find(axes.begin(), axes.end(), axis) != axes.end(); }
   DType dtype() const { return result->type.dtype; }
   ExprRef combine(const ExprRef& a, const ExprRef& b) const {
     return fn_expr(op.fn(), dtype(), {a, b});
   }
   ExprRef element(const RegIndex& kept) const {
-    return result->type.is_tile() ? register_element(name, to, kept)
+    return result->type.is_tile() ? register_element(name, axes.to, kept)
                                   : tilewright::codegen::name(name);
   }
 };
 
-/// Splits a loop nest: kept axes outside, reduced ones inside.
 void thread_part(Reduction& r) {
   const auto extents = r.lowering.extents(r.x);
-  RegIndex index(r.from.rank, integer(0)), kept;
-  std::function<void(int)> over_reduced = [&](int axis) {
-    while (axis < r.from.rank && !r.reduced(axis)) ++axis;
-    if (axis == r.from.rank) {
-      ExprRef value = element_value(r.lowering, r.x, index);
-      const auto at = coordinates(r.lowering, r.from, r.x->type.shape, index);
-      if (ExprRef inside = overhang_guard(r.from, extents, at))
-        value = conditional(inside, value, identity_expr(r.op.fn(), r.dtype()));
-      r.lowering.emit(assign(r.element(kept), r.combine(r.element(kept), value)));
-      return;
-    }
-    for_axis(r.lowering, axis, r.from.registers(axis), 1, [&](const ExprRef& at) {
-      index[axis] = at;
-      over_reduced(axis + 1);
-    });
+  const Layout& from = r.axes.from;
+  const auto start = [&](const RegIndex& kept) {
+    r.lowering.emit(assign(r.element(kept), identity_expr(r.op.fn(), r.dtype())));
   };
-  std::function<void(int)> over_kept = [&](int axis) {
-    while (axis < r.from.rank && r.reduced(axis)) ++axis;
-    if (axis == r.from.rank) {
-      r.lowering.emit(assign(r.element(kept), identity_expr(r.op.fn(), r.dtype())));
-      over_reduced(0);
-      return;
-    }
-    for_axis(r.lowering, axis, r.from.registers(axis), 1, [&](const ExprRef& at) {
-      index[axis] = at;
-      kept.push_back(at);
-      over_kept(axis + 1);
-      kept.pop_back();
-    });
-  };
-  over_kept(0);
+  for_each_kept(r.lowering, r.axes, start, [&](const RegIndex& index, const RegIndex& kept) {
+    ExprRef value = element_value(r.lowering, r.x, index);
+    const auto at = coordinates(r.lowering, from, r.x->type.shape, index);
+    if (ExprRef inside = overhang_guard(from, extents, at))
+      value = conditional(inside, value, identity_expr(r.op.fn(), r.dtype()));
+    r.lowering.emit(assign(r.element(kept), r.combine(r.element(kept), value)));
+  });
 }
 
 /// Runs `body` for each register of the result.
 void for_result(Reduction& r, const std::function<void(const RegIndex&)>& body) {
   if (r.result->type.is_tile())
-    for_registers(r.lowering, r.to, -1, 1, body);
+    for_registers(r.lowering, r.axes.to, -1, 1, body);
   else
     body({});
 }
 
-/// Lane distances whose holders have different elements of a reduced axis, merged into ranges
-/// [first, limit) of powers of two.
-std::vector<std::pair<int64_t, int64_t>> lane_ranges(const Reduction& r) {
-  std::vector<std::pair<int64_t, int64_t>> ranges;
-  int64_t weight = 1;
-  for (const Digit& digit : r.from.digits) {
-    if (digit.holder != Holder::lane) continue;
-    const int64_t limit = weight * digit.radix;
-    if (digit.radix > 1 && digit.axis >= 0 && r.reduced(digit.axis)) {
-      if (!ranges.empty() && ranges.back().second == weight)
-        ranges.back().second = limit;
-      else
-        ranges.emplace_back(weight, limit);
-    }
-    weight = limit;
-  }
-  return ranges;
-}
-
 void lane_part(Reduction& r) {
-  for (const auto& [first, limit] : lane_ranges(r))
+  for (const auto& [first, limit] : lane_ranges(r.axes))
     for_result(r, [&, first = first, limit = limit](const RegIndex& kept) {
       const std::string& distance = r.lowering.vector_loop[1];
       const ExprRef shuffled = call("tw::shuffle_xor", {r.element(kept), name(distance)});
@@ -119,72 +73,23 @@ void lane_part(Reduction& r) {
     });
 }
 
-/// Warps that hold different elements of the reduced axes: their count, a thread's number among
-/// them, and the condition that one thread writes for each group.
-struct WarpPart {
-  int64_t count = 1;
-  ExprRef number = integer(0);
-  ExprRef writer;
-};
-
-WarpPart warp_part_of(const Reduction& r) {
-  WarpPart part;
-  Layout writers = r.to;  // digits that still tell threads apart, once warps are numbered
-  writers.digits.clear();
-  int64_t weight = 1;
-  for (Holder holder : {Holder::lane, Holder::warp})
-    for (const Digit& digit : r.from.digits) {
-      if (digit.holder != holder) continue;
-      const bool reduced = digit.axis >= 0 && r.reduced(digit.axis);
-      Digit copy = digit;
-      if (reduced && holder == Holder::warp && digit.radix > 1) {
-        part.number = part.number +
-                      thread_digit(r.lowering.threads(), weight, digit.radix) * integer(part.count);
-        part.count *= digit.radix;
-        copy.axis = 0;  // not a replica
-      } else {
-        copy.axis = reduced || digit.axis < 0 ? -1 : 0;
-      }
-      writers.digits.push_back(copy);
-      weight *= digit.radix;
-    }
-  part.writer = replica_guard(r.lowering, writers);
-  return part;
-}
-
-/// Index of a result element among those of the scratch buffer.
-std::vector<ExprRef> scratch_index(Reduction& r, const ExprRef& warp, const RegIndex& kept) {
-  std::vector<ExprRef> index = {warp};
-  if (!r.result->type.is_tile()) return index;
-  for (const ExprRef& at : coordinates(r.lowering, r.to, r.result->type.shape, kept))
-    index.push_back(at);
-  return index;
-}
-
 void warp_part(Reduction& r) {
-  const WarpPart part = warp_part_of(r);
+  const WarpPart part = warp_part_of(r.lowering, r.axes);
   if (part.count == 1) return;
-  SharedBuffer buffer;
-  buffer.name = r.lowering.names.unique(r.name + "_of_warps");
-  buffer.dtype = r.dtype();
-  buffer.extents = {part.count};
-  for (int axis = 0; axis < r.to.rank && r.result->type.is_tile(); ++axis)
-    buffer.extents.push_back(r.to.covered(axis));
-  buffer.comment = "what each warp contributes";
-  r.lowering.kernel.buffers.push_back(buffer);
-
+  const std::string buffer = declare_warp_buffer(r.lowering, r.name, r.axes, r.result, part.count);
+  const auto of_warp = [&](const ExprRef& warp, const RegIndex& kept) {
+    return shared(buffer, warp_buffer_index(r.lowering, r.axes, r.result, warp, kept));
+  };
   r.lowering.emit_if(part.writer, [&] {
     for_result(r, [&](const RegIndex& kept) {
-      r.lowering.emit(
-          assign(shared(buffer.name, scratch_index(r, part.number, kept)), r.element(kept)));
+      r.lowering.emit(assign(of_warp(part.number, kept), r.element(kept)));
     });
   });
 
   for_result(r, [&](const RegIndex& kept) {
-    r.lowering.emit(
-        assign(r.element(kept), shared(buffer.name, scratch_index(r, integer(0), kept))));
+    r.lowering.emit(assign(r.element(kept), of_warp(integer(0), kept)));
     const std::string& warp = r.lowering.vector_loop[2];
-    const ExprRef other = shared(buffer.name, scratch_index(r, name(warp), kept));
+    const ExprRef other = of_warp(name(warp), kept);
     std::vector<Stmt> body = {assign(r.element(kept), r.combine(r.element(kept), other))};
     r.lowering.emit(loop(warp, integer(1), integer(part.count), integer(1), true, std::move(body)));
   });
@@ -213,8 +118,8 @@ void lower_reduce(Lowering& lowering, const Op& op) {
   const auto& axes = op.integers(AttrKey::axes);
   internal_check(op.has(AttrKey::guard) && op.integers(AttrKey::guard).empty(),
                  "a reduction with an implicit mask was lowered");
-  Reduction r{lowering, op, x, result, lowering.layout(x), drop_axes(lowering.layout(x), axes),
-              axes,     ""};
+  const Layout& from = lowering.layout(x);
+  Reduction r{lowering, op, x, result, {from, drop_axes(from, axes), axes}, ""};
   lowering.at_source(op);
   const std::string hint = result_name(lowering, op);
   if (result->type.is_tile()) {

@@ -1,5 +1,7 @@
 #include "tilewright/codegen/mask_edges.h"
 
+#include <limits>
+
 #include "tilewright/codegen/axis_scope.h"
 #include "tilewright/ir/builder.h"
 #include "tilewright/ir/error.h"
@@ -65,6 +67,37 @@ bool mask_reduce(ir::Rewriter& rewriter, const Op& op) {
   return true;
 }
 
+/// What sorts after every other key.
+const Value* last_key(ir::Builder& builder, const Op& sort) {
+  const DType dtype = sort.operand(0)->type.dtype;
+  if (is_float(dtype)) return builder.constant(dtype, std::numeric_limits<double>::quiet_NaN());
+  const bool descending = sort.integer(AttrKey::descending) != 0;
+  return builder.constant(dtype, ir::integer_identity(descending ? Fn::max : Fn::min, dtype));
+}
+
+/// The tiles of a combine or scan become their identities past the limits, the keys of a sort come
+/// last there.
+bool mask_tiles(ir::Rewriter& rewriter, const Op& op) {
+  ir::Builder& builder = rewriter.builder();
+  const bool sorts = op.kind == OpKind::sort;
+  const size_t masked_tiles = sorts ? 1 : op.results.size();
+  std::vector<const Value*> operands = rewriter(op.operands);
+  const auto& guard = op.integers(AttrKey::guard);
+  if (!guard.empty())
+    for (size_t i = 0; i < masked_tiles; ++i) {
+      const Value* otherwise = sorts ? last_key(builder, op) : operands[masked_tiles + i];
+      for (int64_t dim : guard) {
+        const Value* slice = slice_of(rewriter, op, op.operand(i)->type.shape[dim]);
+        operands[i] = masked(builder, operands[i], dim, slice, otherwise);
+      }
+    }
+  builder.loc = op.loc;
+  Op* copy = rewriter.clone(op);
+  copy->operands = operands;
+  copy->set(AttrKey::guard, std::vector<int64_t>{});
+  return true;
+}
+
 bool mask_dot(ir::Rewriter& rewriter, const Op& op) {
   if (op.operand(0)->type.shape[1] == ir::Dim::constant(0)) {  // adds nothing
     rewriter.replace(op.result(), rewriter(op.operand(2)));
@@ -91,6 +124,8 @@ bool mask_dot(ir::Rewriter& rewriter, const Op& op) {
 ir::Function mask_edges(const ir::Function& fn) {
   return ir::Rewriter::run(fn, [](ir::Rewriter& rewriter, const Op& op) {
     if (op.kind == OpKind::reduce) return mask_reduce(rewriter, op);
+    if (op.kind == OpKind::combine || op.kind == OpKind::scan || op.kind == OpKind::sort)
+      return mask_tiles(rewriter, op);
     if (op.kind == OpKind::dot) return mask_dot(rewriter, op);
     return false;
   });

@@ -1,7 +1,6 @@
 #include "tilewright/dsl/reduce.h"
 
-#include <algorithm>
-
+#include "tilewright/dsl/axes.h"
 #include "tilewright/dsl/elementwise.h"
 #include "tilewright/dsl/trace.h"
 #include "tilewright/ir/error.h"
@@ -12,40 +11,16 @@ namespace {
 using ir::Fn;
 using ir::Value;
 
-/// The axes as sorted non-negative numbers; all of them without `axes`.
-std::vector<int64_t> positions(std::string_view what, const Axes* axes, int rank, Loc loc) {
-  std::vector<int64_t> result;
-  for (int dim = 0; axes == nullptr && dim < rank; ++dim) result.push_back(dim);
-  for (int dim : axes == nullptr ? std::vector<int>{} : axes->dims) {
-    const int64_t at = dim < 0 ? dim + rank : dim;
-    if (at < 0 || at >= rank || std::find(result.begin(), result.end(), at) != result.end())
-      raise(ErrorId::bad_axis, loc, what, dim, rank);
-    result.push_back(at);
-  }
-  std::sort(result.begin(), result.end());
-  return result;
-}
-
-/// Puts dimensions of size 1 where `axes` were reduced.
-const Value* restore_dims(ir::Builder& builder, const Value* x, const std::vector<int64_t>& axes) {
-  ir::Shape shape = x->type.shape;
-  for (int64_t axis : axes) shape.insert(shape.begin() + axis, ir::Dim::constant(1));
-  std::vector<int64_t> kept;
-  for (int64_t i = 0; i < static_cast<int64_t>(shape.size()); ++i)
-    if (std::find(axes.begin(), axes.end(), i) == axes.end()) kept.push_back(i);
-  return builder.broadcast(x, shape, kept);
-}
-
 Tile reduce(std::string_view what, Fn fn, const Value* x, const Axes* axes, KeepDims keep,
             Loc loc) {
   ir::Builder& builder = dsl::builder_at(what, loc);
-  const auto dims = positions(what, axes, static_cast<int>(x->type.shape.size()), loc);
+  const auto dims = dsl::positions(what, axes, static_cast<int>(x->type.shape.size()), loc);
   for (int64_t dim : dims)
     if ((fn == Fn::max || fn == Fn::min) && x->type.shape[dim] == ir::Dim::constant(0))
       raise(ErrorId::reduce_nothing, loc, what);
   if (dims.empty()) return dsl::tile_of(x, loc);
   const Value* result = builder.reduce(fn, x, dims);
-  if (keep == KeepDims::yes) result = restore_dims(builder, result, dims);
+  if (keep == KeepDims::yes) result = dsl::restore_dims(builder, result, dims);
   return dsl::tile_of(result, loc);
 }
 

@@ -1,10 +1,11 @@
 #include "tilewright/dsl/shape_ops.h"
 
-#include <numeric>
+#include <algorithm>
 
 #include "tilewright/dsl/elementwise.h"
 #include "tilewright/dsl/ops.h"
 #include "tilewright/dsl/trace.h"
+#include "tilewright/ir/combine.h"
 #include "tilewright/ir/error.h"
 
 namespace tilewright {
@@ -41,12 +42,25 @@ const Value* value_of(const Operand& x, std::string_view what, Loc loc) {
   return x.value();
 }
 
-/// The product of constant dimensions; -1 when one is a block.
-int64_t elements_of(const ir::Shape& shape) {
-  return std::accumulate(shape.begin(), shape.end(), int64_t{1},
-                         [](int64_t product, const ir::Dim& dim) {
-                           return product < 0 || dim.is_block() ? -1 : product * dim.extent;
-                         });
+/// x without its dimensions of size 1.
+const Value* squeezed(ir::Builder& builder, const Value* x) {
+  for (size_t axis = x->type.shape.size(); axis-- > 0;)
+    if (x->type.shape[axis] == ir::Dim::constant(1))
+      x = builder.pick(x, static_cast<int64_t>(axis), 0);
+  return x;
+}
+
+ir::Shape without_ones(ir::Shape shape) {
+  std::erase(shape, ir::Dim::constant(1));
+  return shape;
+}
+
+/// x with dimensions of size 1 where `shape` has them.
+const Value* with_ones(ir::Builder& builder, const Value* x, const ir::Shape& shape) {
+  std::vector<int64_t> kept;
+  for (size_t axis = 0; axis < shape.size(); ++axis)
+    if (shape[axis] != ir::Dim::constant(1)) kept.push_back(static_cast<int64_t>(axis));
+  return builder.broadcast(x, shape, kept);
 }
 
 }  // namespace
@@ -112,10 +126,42 @@ Tile reshape(const Operand& x, std::initializer_list<dsl::TileDim> dims, Loc loc
   const Value* value = value_of(x, "reshape", loc);
   const ir::Shape shape = shape_of(dims, loc);
   if (shape == value->type.shape) return dsl::tile_of(value, loc);
-  const int64_t elements = elements_of(value->type.shape);
-  if (elements < 0 || elements != elements_of(shape))
+  if (!ir::can_reshape(value->type.shape, shape))
     raise(ErrorId::bad_reshape, loc, dsl::describe(value->type.shape), dsl::describe(shape));
+  // Dimensions of size 1 come and go without any element moving.
+  if (without_ones(value->type.shape) == without_ones(shape))
+    return dsl::tile_of(with_ones(builder, squeezed(builder, value), shape), loc);
   return dsl::tile_of(builder.reshape(value, shape), loc);
+}
+
+Tile stack(const std::vector<Operand>& tiles, int axis, Loc loc) {
+  ir::Builder& builder = dsl::builder_at("stack", loc);
+  if (tiles.empty()) raise(ErrorId::literals_only, loc, "stack");
+  std::vector<const Value*> values;
+  for (const Operand& tile : tiles) {
+    dsl::common_dtype("stack", {&tiles[0], &tile}, loc);
+    values.push_back(value_of(tile, "stack", loc));
+    if (values.back()->type.shape != values[0]->type.shape)
+      raise(ErrorId::shape_mismatch, loc, "stack", dsl::describe(values[0]->type.shape),
+            dsl::describe(values.back()->type.shape));
+  }
+  const int rank = static_cast<int>(values[0]->type.shape.size()) + 1;
+  const int at = axis < 0 ? axis + rank : axis;
+  if (at < 0 || at >= rank) raise(ErrorId::bad_axis, loc, "stack", axis, rank);
+  return dsl::tile_of(builder.join(values, at), loc);
+}
+
+Tile join(const Operand& x, const Operand& y, Loc loc) { return stack({x, y}, -1, loc); }
+
+std::pair<Tile, Tile> split(const Operand& x, Loc loc) {
+  ir::Builder& builder = dsl::builder_at("split", loc);
+  const Value* value = value_of(x, "split", loc);
+  const ir::Shape& shape = value->type.shape;
+  if (shape.empty() || shape.back() != ir::Dim::constant(2))
+    raise(ErrorId::split_dim, loc, dsl::describe(value->type));
+  const auto axis = static_cast<int64_t>(shape.size()) - 1;
+  return {dsl::tile_of(builder.pick(value, axis, 0), loc),
+          dsl::tile_of(builder.pick(value, axis, 1), loc)};
 }
 
 Tile broadcast_to(const Operand& x, std::initializer_list<dsl::TileDim> dims, Loc loc) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <utility>
 #include <vector>
 
 #include "tilewright/dsl/operand.h"
@@ -42,8 +43,17 @@ Tile arange(const dsl::TileDim& dim, DType dtype = DType::i64, Loc loc = Loc::cu
 Tile permute(const Operand& x, std::initializer_list<int> dims, Loc loc = Loc::current());
 /// The transpose of a tile of two dimensions. Errors: shape_mismatch.
 Tile transpose(const Operand& x, Loc loc = Loc::current());
-/// Row-major; only between sizes known when tracing. Errors: bad_reshape.
+/// Row-major. Dimensions of a loop's tile stay in their order; sizes known when tracing between two
+/// of them may be split, merged, made and left out. Errors: bad_reshape.
 Tile reshape(const Operand& x, std::initializer_list<dsl::TileDim> dims, Loc loc = Loc::current());
+/// Tiles of one dtype and shape along a new dimension; -1 is the last of the result.
+/// `tw::join(a, b)` is the stack of two along a new last one. Errors: shape_mismatch,
+/// dtype_mismatch, bad_axis.
+Tile stack(const std::vector<Operand>& tiles, int axis = 0, Loc loc = Loc::current());
+Tile join(const Operand& x, const Operand& y, Loc loc = Loc::current());
+/// `auto [a, b] = tw::split(x)`: x[.., 0] and x[.., 1] of a last dimension of size 2.
+/// Errors: split_dim.
+std::pair<Tile, Tile> split(const Operand& x, Loc loc = Loc::current());
 /// Errors: shape_mismatch.
 Tile broadcast_to(const Operand& x, std::initializer_list<dsl::TileDim> dims,
                   Loc loc = Loc::current());

@@ -31,7 +31,7 @@ bool is_commutative(const Op& op) {
 class Merger {
  public:
   bool operator()(Rewriter& rewriter, const Op& op) {
-    if (op.effect() != Effect::pure || op.results.size() != 1) return false;
+    if (op.effect() != Effect::pure || op.results.size() != 1 || !op.regions.empty()) return false;
     std::vector<const Value*>& known = known_[key(op, rewriter(op.operands))];
     for (const Value* value : known) {
       if (!is_visible(value->def->parent, rewriter.builder().region())) continue;

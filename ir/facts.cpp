@@ -141,6 +141,7 @@ Facts::Known Facts::evaluate(const Op& op) const {
     case OpKind::permute:
     case OpKind::reshape:
     case OpKind::convert:
+    case OpKind::pick:
       return known(op.operand(0));
     default:
       return unknown;

@@ -83,6 +83,7 @@ const Value* simplify_cast(Maker&, const Candidate&);
 const Value* simplify_broadcast(Maker&, const Candidate&);
 const Value* simplify_permute(Maker&, const Candidate&);
 const Value* simplify_reshape(Maker&, const Candidate&);
+const Value* simplify_pick(Maker&, const Candidate&);
 const Value* simplify_reduce(Maker&, const Candidate&);
 const Value* simplify_dim(Maker&, const Candidate&);
 const Value* simplify_slice_begin(Maker&, const Candidate&);

@@ -49,6 +49,15 @@ const Value* simplify_reshape(Maker& make, const Candidate& op) {
   return make.make({OpKind::reshape, {inner->operand(0)}, op.attributes, op.type});
 }
 
+const Value* simplify_pick(Maker& make, const Candidate& op) {
+  const Value* x = op.operand(0);
+  if (const Value* scalar = uniform_of(x)) return make.fill(scalar, op.type.shape);
+  const Op* join = made_by(x, OpKind::join);
+  const bool same_axis = join != nullptr && join->integer(AttrKey::axis) ==
+                                                op.attribute<int64_t>(AttrKey::axis);
+  return same_axis ? join->operand(op.attribute<int64_t>(AttrKey::position)) : nullptr;
+}
+
 const Value* simplify_reduce(Maker&, const Candidate& op) {
   return op.attribute<Integers>(AttrKey::axes).empty() ? op.operand(0) : nullptr;
 }

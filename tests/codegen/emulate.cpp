@@ -555,6 +555,11 @@ class Emulator {
       if (mask < 1 || mask >= 32) throw EmulationError("a shuffle between warps");
       return eval(*expr.args[0], t ^ static_cast<int>(mask));
     }
+    if (expr.text == "tw::shuffle") {
+      const int64_t lane = eval(*expr.args[1], t).i;
+      if (lane < 0 || lane >= 32) throw EmulationError("a shuffle from no lane");
+      return eval(*expr.args[0], t / 32 * 32 + static_cast<int>(lane));
+    }
     auto found = functions_.find(&expr);
     if (found == functions_.end())
       found = functions_.emplace(&expr, find_value_function(expr.text)).first;

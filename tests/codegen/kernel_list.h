@@ -1,6 +1,8 @@
 // The kernels that the tests of code generation go through.
 #pragma once
 
+#include "tests/codegen/kernels_combine.h"
+#include "tests/codegen/kernels_debug.h"
 #include "tests/codegen/kernels_elementwise.h"
 #include "tests/codegen/kernels_products.h"
 #include "tests/codegen/kernels_reductions.h"
@@ -59,6 +61,7 @@ inline std::vector<KernelCase> every_kernel() {
   all.push_back(online_softmax(f32, 9, 40));
   all.push_back(online_softmax(bf16, 8, 64));
   all.push_back(block_sums(17, 19));
+  for (KernelCase& kernel : combining_kernels()) all.push_back(std::move(kernel));
   all.push_back(column_sum(f32, 21, 40));
   all.push_back(column_sum(f16, 20, 40));
   all.push_back(column_sum(i32, 5, 7));
@@ -93,6 +96,8 @@ inline std::vector<KernelCase> every_kernel() {
   all.push_back(pinned_blocks(10, 24));
   all.push_back(grid_of_rows(6, 40));
   all.push_back(tile_numbers(100));
+  all.push_back(dropout(9, 14));
+  all.push_back(unpacked_bytes(f16, 7, 12));
   return all;
 }
 
