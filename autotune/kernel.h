@@ -107,7 +107,15 @@ class Kernel<R, std::tuple<P...>> {
     return handle_.compile(std::move(args), target);
   }
 
+  /// Compiles ahead of time: `.prepare({{a.spec(), b.spec()}, ..})`. See KernelHandle::prepare.
+  void prepare(const std::vector<std::vector<CompileArg>>& calls,
+               const CompileOptions& options = {}) const {
+    handle_.prepare(calls, options);
+  }
+
   void set_config(std::optional<Config> config) const { handle_.set_config(std::move(config)); }
+  /// Takes configs from a file. See KernelHandle::pin.
+  void pin(const std::string& file) const { handle_.pin(file); }
   const std::string& name() const { return handle_.name(); }
   const KernelHandle& handle() const { return handle_; }
   operator const KernelHandle&() const { return handle_; }

@@ -5,7 +5,9 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "tilewright/autotune/choose_config.h"
 #include "tilewright/autotune/specialization.h"
+#include "tilewright/codegen/tunables.h"
 #include "tilewright/ir/error.h"
 #include "tilewright/ir/print.h"
 #include "tilewright/runtime/driver.h"
@@ -28,7 +30,9 @@ std::string describe(ParamKind kind, DType dtype) {
 struct Call {
   KeyWords key;
   size_t trace_words = 0;  // the key's beginning that decides the trace
+  size_t policy_word = 0;  // of the key
   std::vector<runtime::Argument> launch;
+  TunableValues tunables;               // of the config, for the trace
   std::shared_ptr<const Traced> fresh;  // made already, where the key could not do without
 };
 
@@ -71,6 +75,14 @@ void append_groups(const std::vector<std::vector<int>>& groups, KeyWords& key) {
     key.push_back(runtime::sharing_word({earlier, later, true}));
 }
 
+// In the word of the key that tells configs of one kernel apart: the policy, where the call names
+// one. A frozen call takes what was prepared by others.
+constexpr uint64_t kPolicyBits = 7;
+uint64_t policy_bits(std::optional<TunePolicy> tune) {
+  if (!tune || *tune == TunePolicy::frozen) return 0;
+  return 1 + static_cast<uint64_t>(*tune);
+}
+
 // What compile() takes apart: call arguments with stand-ins for tensors.
 struct CompileCall {
   std::vector<TensorView> views;
@@ -109,6 +121,22 @@ std::vector<TensorSpec> specs_of(std::span<const TensorView> views) {
   return specs;
 }
 
+// Contents of the parameters, for a search.
+std::vector<tune::TuneData> tune_data(std::span<const runtime::Argument> params) {
+  std::vector<tune::TuneData> data;
+  for (const runtime::Argument& param : params) data.push_back({param.view, param.bits});
+  return data;
+}
+
+// What a specialization is lowered for.
+struct Want {
+  Target target;
+  std::optional<Config> config;  // that the call gives
+  std::optional<TunePolicy> tune;
+  std::vector<std::vector<int>> aliases;
+  std::vector<tune::TuneData> data = {};
+};
+
 }  // namespace
 
 struct KernelHandle::State {
@@ -118,25 +146,30 @@ struct KernelHandle::State {
   std::mutex config_mutex;
   std::optional<Config> config;
   std::atomic<uint64_t> config_generation = 0;
+  std::atomic<bool> has_tunables = false;  // of the config
+  std::vector<tune::Pin> pins;             // under config_mutex too
   KeyTable<std::shared_ptr<const Traced>> traces;
   KeyTable<Specialization> specializations;
 
   void check_kinds(std::span<const CallArg> args) const;
-  void begin(std::span<const CallArg> args, Call& call) const;
+  void begin(std::span<const CallArg> args, const std::optional<Config>& own, Call& call);
   void finish(std::span<const TensorView> out, const std::optional<Config>& config,
-              Call& call) const;
+              std::optional<TunePolicy> tune, Call& call) const;
   std::shared_ptr<const Traced> traced(std::span<const CallArg> args, const Call& call);
   std::optional<Config> chosen_config(const std::optional<Config>& own);
   Device device_of(const Traced& traced, std::span<const runtime::Argument> launch) const;
-  CompiledKernel lower(const Traced& traced, const std::optional<Config>& config,
-                       const Target& target, const std::vector<std::vector<int>>& aliases) const;
+  CompiledKernel lower(Specialization& made, const Want& want, std::span<const KernelArg> args);
+  CompiledKernel choose(Specialization& made, const Want& want, TunePolicy policy,
+                        std::vector<tune::Pin> own_pins, std::span<const KernelArg> args);
+  Traced traced_with(const Traced& base, const Config& config, std::span<const KernelArg> args);
+  const Specialization* keep(const Call& call, std::unique_ptr<Specialization> made);
   const Specialization* specialize(std::span<const CallArg> args, const LaunchOptions& options,
                                    const Call& call);
   std::vector<TensorView> result_views(const Traced& traced, const CompileOptions& options,
                                        Device device) const;
-  void load(Specialization& made, const CompiledKernel& compiled) const;
-  void prepare_gpu(Specialization& made, const LaunchOptions& options,
-                   std::span<const runtime::Argument> params);
+  void load(Specialization& made, const CompiledKernel& compiled, TunePolicy policy) const;
+  void check_gpu(const Specialization& made, const LaunchOptions& options,
+                 std::span<const runtime::Argument> params) const;
   void launch(const LaunchOptions& options, std::span<const CallArg> args);
 };
 
@@ -154,10 +187,21 @@ void KernelHandle::State::check_kinds(std::span<const CallArg> args) const {
   }
 }
 
-// Starts a key: what is known when tracing, then tensors and scalars.
-void KernelHandle::State::begin(std::span<const CallArg> args, Call& call) const {
+// Starts a key: what is known when tracing, the config's tunables included, then tensors and
+// scalars.
+void KernelHandle::State::begin(std::span<const CallArg> args, const std::optional<Config>& own,
+                                Call& call) {
   call.key.clear();
   call.launch.clear();
+  if (own) {
+    call.tunables = own->tunables;
+  } else if (has_tunables.load(std::memory_order_relaxed)) {
+    std::lock_guard lock(config_mutex);
+    call.tunables = config ? config->tunables : TunableValues{};
+  } else {
+    call.tunables.clear();
+  }
+  append_tunables(call.tunables, call.key);
   call.fresh = nullptr;
   bool keyed = true;
   for (const CallArg& arg : args) {
@@ -172,7 +216,8 @@ void KernelHandle::State::begin(std::span<const CallArg> args, Call& call) const
   runtime::append_key(call.launch, call.key);
   if (!keyed) {
     // The captures of a callable cannot be compared, what it does can.
-    call.fresh = std::make_shared<const Traced>(examine(traceable.trace(trace_args(args))));
+    call.fresh =
+        std::make_shared<const Traced>(examine(traceable.trace(trace_args(args), call.tunables)));
     append_text(ir::print(*call.fresh->fn, {.names = false}), call.key);
   }
   call.trace_words = call.key.size();
@@ -180,12 +225,14 @@ void KernelHandle::State::begin(std::span<const CallArg> args, Call& call) const
 
 // Ends a key: results, config, and which of all these share memory.
 void KernelHandle::State::finish(std::span<const TensorView> out, const std::optional<Config>& own,
-                                 Call& call) const {
+                                 std::optional<TunePolicy> tune, Call& call) const {
   const size_t passed = call.launch.size();
   for (const TensorView& view : out) call.launch.push_back({&view});
   call.key.push_back(out.size());
   runtime::append_key(std::span(call.launch).subspan(passed), call.key);
-  call.key.push_back(own ? ~uint64_t{0} : config_generation.load(std::memory_order_relaxed));
+  call.policy_word = call.key.size();
+  const uint64_t generation = config_generation.load(std::memory_order_relaxed);
+  call.key.push_back(own ? ~kPolicyBits : generation * (kPolicyBits + 1) + policy_bits(tune));
   if (own) append_config(*own, call.key);
 }
 
@@ -196,7 +243,8 @@ std::shared_ptr<const Traced> KernelHandle::State::traced(std::span<const CallAr
   auto fresh = call.fresh;
   if (fresh == nullptr) {
     const KeyWords own(key.begin(), key.end());  // tracing runs user code, which may launch kernels
-    fresh = std::make_shared<const Traced>(examine(traceable.trace(trace_args(args))));
+    fresh =
+        std::make_shared<const Traced>(examine(traceable.trace(trace_args(args), call.tunables)));
     return *traces.insert(own, std::make_unique<const std::shared_ptr<const Traced>>(fresh));
   }
   return *traces.insert(key, std::make_unique<const std::shared_ptr<const Traced>>(fresh));
@@ -221,11 +269,68 @@ Device KernelHandle::State::device_of(const Traced& traced,
   return runtime::common_device(traced.fn->name, launch, names, otherwise);
 }
 
-CompiledKernel KernelHandle::State::lower(const Traced& traced, const std::optional<Config>& config,
-                                          const Target& target,
-                                          const std::vector<std::vector<int>>& aliases) const {
-  const Config chosen = config ? *config : default_config(*traced.fn, target);
-  return CompiledKernel(codegen::lower(*traced.fn, chosen, target, {aliases}));
+// A trace of the same call and result specs with a config's tunables.
+Traced KernelHandle::State::traced_with(const Traced& base, const Config& config,
+                                        std::span<const KernelArg> args) {
+  std::vector<TensorSpec> results;
+  for (const int made : base.made)
+    results.push_back(base.fn->params[static_cast<size_t>(made)].spec);
+  return with_result_specs(examine(traceable.trace(args, config.tunables)), results, traceable,
+                           args, config.tunables);
+}
+
+// Lowers the specialization's trace with the config of the call or the kernel, else with the one
+// that the policy leads to; `made` learns its trace and its origin.
+CompiledKernel KernelHandle::State::lower(Specialization& made, const Want& want,
+                                          std::span<const KernelArg> args) {
+  std::optional<Config> own = chosen_config(want.config);
+  std::vector<tune::Pin> own_pins;
+  if (!own) {
+    const TunePolicy policy = tune::effective_policy(want.tune, made.device);
+    {
+      std::lock_guard lock(config_mutex);
+      own_pins = pins;
+    }
+    if (policy != TunePolicy::off || !own_pins.empty())
+      return choose(made, want, policy, std::move(own_pins), args);
+    own = default_config(*made.traced.fn, want.target);
+  }
+  return CompiledKernel(codegen::lower(*made.traced.fn, *own, want.target, {want.aliases}));
+}
+
+CompiledKernel KernelHandle::State::choose(Specialization& made, const Want& want,
+                                           TunePolicy policy, std::vector<tune::Pin> own_pins,
+                                           std::span<const KernelArg> args) {
+  const Traced base = made.traced;
+  tune::ChoiceRequest request;
+  request.fn = base.fn.get();
+  request.target = want.target;
+  request.device = made.device;
+  request.policy = policy;
+  request.pins = own_pins;
+  request.data = want.data;
+  request.alias_groups = want.aliases;
+  request.lower = [&](const Config& config) {
+    Traced traced = config.tunables.empty() ? base : traced_with(base, config, args);
+    CompiledKernel lowered(codegen::lower(*traced.fn, config, want.target, {want.aliases}));
+    made.traced = std::move(traced);
+    return lowered;
+  };
+  const tune::Choice choice = tune::choose_config(request);
+  made.searched = choice.source == tune::ConfigSource::search;
+  return choice.kernel;
+}
+
+// Keeps a specialization. What a search found also serves later calls that name no policy.
+const Specialization* KernelHandle::State::keep(const Call& call,
+                                                std::unique_ptr<Specialization> made) {
+  const std::shared_ptr<const Specialization> shared = std::move(made);
+  if (shared->searched) {
+    KeyWords plain = call.key;
+    plain[call.policy_word] &= ~kPolicyBits;
+    specializations.replace(plain, shared);
+  }
+  return specializations.insert(call.key, shared);
 }
 
 // The slow path of a launch: every check that the key stands for, then compiling.
@@ -240,49 +345,52 @@ const Specialization* KernelHandle::State::specialize(std::span<const CallArg> a
   std::vector<runtime::Argument> params;
   base->order(call.launch, params);
   runtime::check_arguments(*base->fn, base->written, params);
-  made->traced = with_result_specs(*base, specs_of(options.out), traceable, trace_args(args));
-  made->nothing_to_do = true;
+  made->traced =
+      with_result_specs(*base, specs_of(options.out), traceable, trace_args(args), call.tunables);
+  made->nothing_to_do = !base->prints;
   for (size_t i = 0; i < params.size(); ++i)
     if (base->written[i] && !params[i].view->empty()) made->nothing_to_do = false;
   if (made->device.is_cpu()) {
-    if (const auto config = chosen_config(options.config)) made->block = config->block;
+    if (const auto config = chosen_config(options.config)) {
+      codegen::check_tunables(*config, *made->traced.fn);
+      made->block = config->block;
+    }
   } else if (made->nothing_to_do) {
     // Nothing is compiled.
-  } else if (made->device.is_emulator()) {
-    made->compiled = std::make_shared<const CompiledKernel>(
-        lower(made->traced, chosen_config(options.config), target_of({}, made->device),
-              runtime::alias_groups(params, made->traced.written)));
   } else {
-    prepare_gpu(*made, options, params);
+    if (made->device.is_cuda()) check_gpu(*made, options, params);
+    const Want want{target_of({}, made->device), options.config, options.tune,
+                    runtime::alias_groups(params, made->traced.written), tune_data(params)};
+    load(*made, lower(*made, want, trace_args(args)),
+         tune::effective_policy(options.tune, made->device));
   }
-  return specializations.insert(call.key, std::move(made));
+  return keep(call, std::move(made));
 }
 
-void KernelHandle::State::prepare_gpu(Specialization& made, const LaunchOptions& options,
-                                      std::span<const runtime::Argument> params) {
-  const int device = made.device.index;
+// What must hold before a launch on a GPU may compile.
+void KernelHandle::State::check_gpu(const Specialization& made, const LaunchOptions& options,
+                                    std::span<const runtime::Argument> params) const {
   const ir::Function& fn = *made.traced.fn;
-  const runtime::ContextScope scope(device);
+  const runtime::ContextScope scope(made.device.index);
   for (size_t i = 0; i < params.size(); ++i)
     if (params[i].view != nullptr)
       runtime::check_pointer(fn.name, fn.params[i].name, *params[i].view);
-  if (runtime::is_capturing(options.stream.handle())) {
-    std::vector<std::string> specs;
-    for (const runtime::Argument& param : params)
-      specs.push_back(param.view != nullptr ? to_string(param.view->spec())
-                                            : std::string(to_string(param.dtype)));
-    raise(ErrorId::not_compiled, {}, fn.name, fmt::join(specs, ", "));
-  }
-  const CompiledKernel compiled =
-      lower(made.traced, chosen_config(options.config), runtime::device_target(device),
-            runtime::alias_groups(params, made.traced.written));
-  load(made, compiled);
+  if (!runtime::is_capturing(options.stream.handle())) return;
+  std::vector<std::string> specs;
+  for (const runtime::Argument& param : params)
+    specs.push_back(param.view != nullptr ? to_string(param.view->spec())
+                                          : std::string(to_string(param.dtype)));
+  raise(ErrorId::not_compiled, {}, fn.name, fmt::join(specs, ", "));
 }
 
-void KernelHandle::State::load(Specialization& made, const CompiledKernel& compiled) const {
+void KernelHandle::State::load(Specialization& made, const CompiledKernel& compiled,
+                               TunePolicy policy) const {
+  made.compiled = std::make_shared<const CompiledKernel>(compiled);
+  if (!made.device.is_cuda()) return;
+  if (policy == TunePolicy::frozen) tune::require_cached(compiled, *made.traced.fn);
+  const runtime::ContextScope scope(made.device.index);
   made.executable = std::make_unique<const runtime::Executable>(
       compiled.plan(), compiled.binaries(), parameters(*made.traced.fn), made.device.index);
-  made.compiled = std::make_shared<const CompiledKernel>(compiled);
 }
 
 // The memory of the results that a compilation is for.
@@ -303,8 +411,8 @@ std::vector<TensorView> KernelHandle::State::result_views(const Traced& traced,
 void KernelHandle::State::launch(const LaunchOptions& options, std::span<const CallArg> args) {
   check_kinds(args);
   Call& call = call_scratch();
-  begin(args, call);
-  finish(options.out, options.config, call);
+  begin(args, options.config, call);
+  finish(options.out, options.config, options.tune, call);
   runtime::append_sharing(call.launch, call.key);
   if (const Specialization* known = specializations.find(call.key)) [[likely]]
     return run_specialization(*known, options, call.launch);
@@ -322,14 +430,22 @@ const std::vector<ParamInfo>& KernelHandle::params() const { return state_->trac
 
 void KernelHandle::set_config(std::optional<Config> config) const {
   std::lock_guard lock(state_->config_mutex);
+  state_->has_tunables = config && !config->tunables.empty();
   state_->config = std::move(config);
+  ++state_->config_generation;
+}
+
+void KernelHandle::pin(const std::string& file) const {
+  std::vector<tune::Pin> fresh = tune::read_pins(file);
+  std::lock_guard lock(state_->config_mutex);
+  std::ranges::move(fresh, std::back_inserter(state_->pins));
   ++state_->config_generation;
 }
 
 std::vector<Array> KernelHandle::call(std::span<const CallArg> args, const Stream& stream) const {
   state_->check_kinds(args);
   Call call;
-  state_->begin(args, call);
+  state_->begin(args, std::nullopt, call);
   const std::shared_ptr<const Traced> traced = state_->traced(args, call);
   const ir::Function& fn = *traced->fn;
   for (const int result : fn.results)
@@ -359,26 +475,27 @@ CompiledKernel KernelHandle::compile(std::vector<CompileArg> args,
   const CompileCall compile = compile_call(args, params(), device);
   state.check_kinds(compile.args);
   Call call;
-  state.begin(compile.args, call);
+  state.begin(compile.args, options.config, call);
   const std::shared_ptr<const Traced> base = state.traced(compile.args, call);
   const std::vector<TensorView> out = state.result_views(*base, options, device);
-  state.finish(out, options.config, call);
+  state.finish(out, options.config, options.tune, call);
   append_groups(options.alias_groups, call.key);
-  if (device.is_cuda())
+  if (!device.is_cpu())
     if (const Specialization* known = state.specializations.find(call.key))
       if (known->compiled) return *known->compiled;
 
   auto made = std::make_unique<Specialization>();
   made->device = device;
-  made->traced = with_result_specs(*base, specs_of(out), state.traceable, trace_args(compile.args));
+  made->traced = with_result_specs(*base, specs_of(out), state.traceable, trace_args(compile.args),
+                                   call.tunables);
   std::vector<std::vector<int>> groups = options.alias_groups;
   for (std::vector<int>& group : groups)
     for (int& position : group) position = base->param_of(static_cast<size_t>(position));
-  const CompiledKernel compiled = state.lower(made->traced, state.chosen_config(options.config),
-                                              target_of(options, device), groups);
-  if (!device.is_cuda()) return compiled;
-  state.load(*made, compiled);
-  state.specializations.insert(call.key, std::move(made));
+  const Want want{target_of(options, device), options.config, options.tune, std::move(groups)};
+  const CompiledKernel compiled = state.lower(*made, want, trace_args(compile.args));
+  if (device.is_cpu()) return compiled;
+  state.load(*made, compiled, tune::effective_policy(options.tune, device));
+  state.keep(call, std::move(made));
   return compiled;
 }
 
@@ -386,11 +503,12 @@ CompiledKernel KernelHandle::compile(std::vector<CompileArg> args, const Target&
   return compile(std::move(args), CompileOptions{.target = target});
 }
 
-std::shared_ptr<const ir::Function> KernelHandle::trace(std::span<const CompileArg> args) const {
+std::shared_ptr<const ir::Function> KernelHandle::trace(std::span<const CompileArg> args,
+                                                        const std::optional<Config>& config) const {
   const CompileCall compile = compile_call(args, params(), Device::cpu());
   state_->check_kinds(compile.args);
   Call call;
-  state_->begin(compile.args, call);
+  state_->begin(compile.args, config, call);
   return state_->traced(compile.args, call)->fn;
 }
 

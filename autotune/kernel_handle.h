@@ -21,9 +21,23 @@ class KernelHandle {
   Loc loc() const;  ///< where the user made it
   const std::vector<ParamInfo>& params() const;
 
-  /// The config of launches and compilations that give none; nothing restores the default. On the
-  /// CPU only its block sizes count.
+  /// The config of launches and compilations that give none; nothing leaves it to the tuning policy
+  /// again. On the CPU only its block sizes count.
   void set_config(std::optional<Config> config) const;
+
+  /// Takes configs from a file that `tilewright cache export` wrote: those of this kernel's name
+  /// serve calls with the same device and tensors for which neither the call nor set_config gives a
+  /// config. Several files add up; of two pins for one call the later holds. Raises pin_file; a
+  /// config that does not fit the kernel raises pin_misfit when it is used.
+  void pin(const std::string& file) const;
+
+  /// Compiles for a list of argument lists at the same time, on all cores, so that launches with
+  /// them compile nothing (with .target: so that no process with the same cache folder does). On
+  /// the CPU nothing needs compiling and the kernel is only traced. A policy that searches does so
+  /// for one after the other. Raises the first error, in the order of the list, after all others
+  /// were compiled.
+  void prepare(const std::vector<std::vector<CompileArg>>& calls,
+               const CompileOptions& options = {}) const;
 
   /// Runs the kernel, allocating what it returns on the arguments' device. Does not wait for the
   /// GPU. Raises the errors of launch, and result_is_parameter.
@@ -34,7 +48,8 @@ class KernelHandle {
   /// raises not_compiled during a capture. It allocates nothing but the workspace of kernels that
   /// need some (CompiledKernel::workspace_bytes), in the stream's order, and only when .workspace
   /// is not given. On the CPU it returns when done. Errors: argument_* , out_* , alias_partial,
-  /// output_overlap, workspace_*, those of tracing, compiling and configs, cuda_call.
+  /// output_overlap, workspace_*, those of tracing, compiling and configs, frozen_compile,
+  /// cuda_call.
   void launch(const LaunchOptions& options, std::span<const CallArg> args) const;
 
   /// Compiles for these specs; needs no GPU. Without a target and with a GPU as default device, the
@@ -43,8 +58,10 @@ class KernelHandle {
   CompiledKernel compile(std::vector<CompileArg> args, const CompileOptions& options = {}) const;
   CompiledKernel compile(std::vector<CompileArg> args, const Target& target) const;
 
-  /// The traced tile IR for these arguments.
-  std::shared_ptr<const ir::Function> trace(std::span<const CompileArg> args) const;
+  /// The traced tile IR for these arguments, and for the tunables of `config`, else of the kernel's
+  /// own one.
+  std::shared_ptr<const ir::Function> trace(std::span<const CompileArg> args,
+                                            const std::optional<Config>& config = {}) const;
 
   friend bool operator==(const KernelHandle&, const KernelHandle&) = default;
 
