@@ -17,7 +17,8 @@ namespace tilewright::tune {
 struct WorkingTile {
   std::string name;            ///< of the tensor, or of the user's variable
   std::string shape;           ///< "f16[16,32]"
-  int64_t bytes = 0;           ///< of one full tile
+  int64_t bytes = 0;           ///< of the largest tile there is
+  int64_t edge_bytes = 0;      ///< of the smallest, at an edge
   bool accumulator = false;    ///< in registers over all steps of a loop
   bool staged = false;         ///< through shared memory
   int64_t further_stages = 0;  ///< bytes of the other slots of its ring
@@ -26,11 +27,15 @@ struct WorkingTile {
 /// What a tensor costs. Edge tiles count at their real extents.
 struct TensorTraffic {
   std::string name;
+  int param = 0;              ///< among the function's parameters
   std::string spec;           ///< "f16[128,128]"
   int64_t unique_bytes = 0;   ///< of the elements it has
   int64_t read_bytes = 0;     ///< that blocks ask for, all together
   int64_t written_bytes = 0;  ///< likewise
   int64_t l2_bytes = 0;       ///< read and written, with what a cluster shares counted once
+  /// What the cache does for tiles, over what it does for as many bytes in whole lines: rows that
+  /// do not begin at a line take one more each, and those that are shorter ask for a line again.
+  double lines = 1;
   /// Estimated to pass between memory and the L2 cache, for tensors that are not in it before.
   int64_t memory_bytes = 0;
 

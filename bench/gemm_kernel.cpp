@@ -117,25 +117,38 @@ OurProduct::OurProduct(const Problem& problem, std::optional<Config> config)
     : problem_(problem), config_(std::move(config)), kernel_(kernel_of(problem)) {}
 
 // The specs of what launch() passes: views without memory have them, alignment included.
-CompiledKernel OurProduct::compile(const std::optional<Target>& target) const {
-  const auto compile_views = [&](const TensorView& a, const TensorView& b, const TensorView& c) {
+template <class Visit>
+void OurProduct::for_each_launch(const Visit& visit) const {
+  const auto with_views = [&](const TensorView& a, const TensorView& b, const TensorView& c) {
     std::vector<CompileArg> args{a.spec(), b.spec()};
     if (has_bias()) args.push_back(stand_in(problem_.input, {problem_.n}).spec());
-    CompiledKernel compiled =
-        kernel_.compile(std::move(args), {.target = target, .config = config_, .out = {c.spec()}});
-    compiled.binaries();  // runs NVRTC
-    return compiled;
+    visit(std::move(args), c.spec());
   };
   const TensorView a = stand_in(problem_.input, a_sizes(problem_));
   const TensorView b = stand_in(problem_.b_dtype(), b_sizes(problem_));
   const TensorView c = stand_in(problem_.output, c_sizes(problem_));
   if (problem_.form != Form::grouped)
-    return compile_views(a_view(problem_, a), b_view(problem_, b), c);
-  std::optional<CompiledKernel> last;
+    return with_views(a_view(problem_, a), b_view(problem_, b), c);
   for (const Part& part : parts_of(problem_))
-    last = compile_views(at(a, 0, part.m, problem_.k), at(b, 0, problem_.k, problem_.n),
-                         at(c, 0, part.m, problem_.n));
+    with_views(at(a, 0, part.m, problem_.k), at(b, 0, problem_.k, problem_.n),
+               at(c, 0, part.m, problem_.n));
+}
+
+CompiledKernel OurProduct::compile(const std::optional<Target>& target) const {
+  std::optional<CompiledKernel> last;
+  for_each_launch([&](std::vector<CompileArg> args, const TensorSpec& out) {
+    last = kernel_.compile(std::move(args), {.target = target, .config = config_, .out = {out}});
+    last->binaries();  // runs NVRTC
+  });
   return *last;
+}
+
+std::vector<std::shared_ptr<const ir::Function>> OurProduct::traces() const {
+  std::vector<std::shared_ptr<const ir::Function>> all;
+  for_each_launch([&](const std::vector<CompileArg>& args, const TensorSpec&) {
+    all.push_back(kernel_.trace(args));
+  });
+  return all;
 }
 
 CompiledKernel OurProduct::compile_for(const Target& target) const { return compile(target); }

@@ -1,9 +1,11 @@
 // Our kernels for the products of the table.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "bench/gemm_problem.h"
 #include "tilewright/codegen/config.h"
@@ -26,6 +28,8 @@ class OurProduct {
   /// Compiles all that a call needs, machine code included; no GPU is needed. Of several kernels
   /// (one for each size of group) gives the last. Raises what KernelHandle::compile raises.
   CompiledKernel compile_for(const Target& target) const;
+  /// The traced kernels that a call launches, one after the other.
+  std::vector<std::shared_ptr<const ir::Function>> traces() const;
   /// Compiles for device 0 and loads it there, and makes the workspace, so that calls may be
   /// captured.
   CompiledKernel load();
@@ -36,6 +40,9 @@ class OurProduct {
   struct Views {
     TensorView a, b, bias, c;
   };
+  /// Calls visit(arguments, spec of the result) for each launch of a call.
+  template <class Visit>
+  void for_each_launch(const Visit& visit) const;
   CompiledKernel compile(const std::optional<Target>& target) const;
   void launch(const Views& views, const Stream& stream) const;
   bool has_bias() const { return problem_.form == Form::gelu; }

@@ -14,6 +14,7 @@ int run_program(int argc, const char* const* argv) {
   add_list(app);
   add_show(app);
   add_run(app);
+  add_explain(app);
   add_doctor(app);
   try {
     app.parse(argc, argv);  // runs the subcommand

@@ -1,0 +1,46 @@
+// Which values each field of a config may take for a kernel on a target.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tilewright/codegen/config.h"
+#include "tilewright/codegen/target.h"
+#include "tilewright/ir/node.h"
+
+namespace tilewright::tune {
+
+/// One choice: a tile size, or one field (the matrix unit and the copies that suit it are one).
+struct FieldChoice {
+  std::string name;
+  std::vector<std::string> values;  ///< as text, for reports
+  bool is_block = false;
+  bool is_unit = false;    ///< matrix unit and copies
+  bool is_stages = false;  ///< slots of rings
+  /// Which value a config has; -1 when none of these.
+  std::function<int(const Config&)> find;
+  std::function<void(Config&, int)> set;
+};
+
+/// The choices, tile sizes first. Those with a single value are among them.
+std::vector<FieldChoice> choices_for(const ir::Function& fn, const Target& target);
+
+/// The same config with fields that change nothing for this kernel at their defaults.
+class Canonical {
+ public:
+  Canonical(const ir::Function& fn, const Target& target);
+  Config operator()(Config config) const;
+  /// Whether fields go together in a way that makes sense: what only some copies and units use is
+  /// left alone with others.
+  bool sensible(const Config& config) const;
+
+ private:
+  size_t grid_axes_ = 0;
+  bool dots_ = false, padded_ = false, rows_ = false;
+  std::vector<int64_t> grid_sizes_;  // of axes that are known, else 0
+  std::vector<int> grid_blocks_;     // position in Config::block, -1 when pinned
+  std::vector<int64_t> pinned_;      // sizes of pinned ones
+};
+
+}  // namespace tilewright::tune
