@@ -100,7 +100,8 @@ void remove(const CacheOptions& options) {
   if (options.chooses() || options.all) {
     Store store = options.open(Store::Mode::read_write);
     entries_of(store, options);
-    fmt::print("removed {} entries\n", store.remove(options.chosen()));
+    const int64_t removed = store.remove(options.chosen());
+    fmt::print("removed {} {}\n", removed, removed == 1 ? "entry" : "entries");
   }
   if (options.compiled) {
     const int64_t before = kept(runtime::cache_folder()).bytes;
@@ -136,7 +137,7 @@ void import_pins(const CacheOptions& options) {
         raise(ErrorId::store_file, {}, store.path(), "it cannot be written");
       ++count;
     }
-  fmt::print("took over {} configs into {}\n", count, store.path());
+  fmt::print("took over {} config{} into {}\n", count, count == 1 ? "" : "s", store.path());
 }
 
 void merge(const CacheOptions& options) {

@@ -15,6 +15,8 @@ int run_program(int argc, const char* const* argv) {
   add_show(app);
   add_run(app);
   add_explain(app);
+  add_tune(app);
+  add_cache(app);
   add_doctor(app);
   try {
     app.parse(argc, argv);  // runs the subcommand
