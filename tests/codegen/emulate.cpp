@@ -550,15 +550,11 @@ class Emulator {
   }
 
   CValue eval_call(const Expr& expr, int t) {
-    if (expr.text == "tw::shuffle_xor") {
-      const int64_t mask = eval(*expr.args[1], t).i;
-      if (mask < 1 || mask >= 32) throw EmulationError("a shuffle between warps");
-      return eval(*expr.args[0], t ^ static_cast<int>(mask));
-    }
-    if (expr.text == "tw::shuffle") {
-      const int64_t lane = eval(*expr.args[1], t).i;
-      if (lane < 0 || lane >= 32) throw EmulationError("a shuffle from no lane");
-      return eval(*expr.args[0], t / 32 * 32 + static_cast<int>(lane));
+    if (expr.text == "tw::shuffle_xor" || expr.text == "tw::shuffle") {
+      const int64_t operand = eval(*expr.args[1], t).i;
+      if (operand < 0 || operand >= 32) throw EmulationError("a shuffle between warps");
+      const int lane = static_cast<int>(operand);
+      return eval(*expr.args[0], expr.text == "tw::shuffle" ? t / 32 * 32 + lane : t ^ lane);
     }
     auto found = functions_.find(&expr);
     if (found == functions_.end())
