@@ -121,6 +121,13 @@ std::string ChildProcess::end() {
   return fmt::format("the process ended with status {}", WEXITSTATUS(status));
 }
 
+bool ChildProcess::has_ended() const {
+  siginfo_t info{};
+  if (pid_ <= 0) return true;
+  const int code = ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT);
+  return code != 0 || info.si_pid != 0;
+}
+
 bool ChildProcess::wait_for(short events, double seconds) const {
   const auto deadline = Clock::now() + std::chrono::duration<double>(std::max(seconds, 0.0));
   while (true) {

@@ -36,7 +36,9 @@ class ChildProcess {
 
   const std::string& why() const { return why_; }  ///< a sentence without its full stop
   bool timed_out() const { return timed_out_; }    ///< ended by us, for being silent
-  bool alive() const { return pid_ > 0; }
+  bool alive() const { return pid_ > 0; }          ///< as far as was noticed
+  /// Whether it has ended by itself, asked just now.
+  bool has_ended() const;
   int file() const { return socket_; }  ///< to be polled for messages
   int pid() const { return pid_; }
 

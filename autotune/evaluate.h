@@ -33,7 +33,7 @@ class Evaluator {
   virtual void prefetch(std::span<const Config> /*configs*/) {}
 
   /// Compiles each config, runs it on poisoned copies of the data and compares what it leaves with
-  /// the verified result. One answer for each config, in their order.
+  /// the verified result. One answer for each config, in their order; fewer when it is stopped.
   virtual std::vector<Attempt> attempt(std::span<const Config> configs) = 0;
 
   /// Times of one call, microseconds, of configs that passed attempt(): `rounds` samples of each,

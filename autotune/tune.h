@@ -34,6 +34,7 @@ struct TuneRequest {
   std::vector<std::vector<int>> alias_groups = {};  ///< parameters that are one memory
   Calibration calibration = {};                     ///< Calibration::typical where not known
   SearchOptions search = {};
+  int compile_threads = 0;  ///< 0: as the machine has
   /// Use the simulated device of this seed in place of `device`.
   std::optional<uint64_t> simulated = {};
 };
@@ -46,7 +47,7 @@ SearchResult tune_kernel(const TuneRequest& request);
 /// The best config alone. Raises tune_failed when none ran.
 Config tuned_config(const TuneRequest& request);
 
-/// What a wrong result is reported with: a shell command and the CUDA text it is about.
+/// A shell command that shows a wrong result again.
 std::string reproducer(const ir::Function& fn, const Target& target, const Trial& trial);
 
 }  // namespace tilewright::tune

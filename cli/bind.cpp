@@ -64,13 +64,13 @@ CallArg runtime_scalar(const ScalarArgument& scalar) {
   return arg;
 }
 
+}  // namespace
+
 CallArg scalar_argument(const ParamInfo& param, const ScalarArgument& scalar) {
   if (param.kind == ParamKind::scalar) return runtime_scalar(scalar);
   if (scalar.dtype == DType::boolean) return CallArg::known(std::get<int64_t>(scalar.value) != 0);
   return std::visit([](auto value) { return CallArg::known(value); }, scalar.value);
 }
-
-}  // namespace
 
 std::vector<CompileArg> compile_arguments(const KernelHandle& kernel,
                                           const std::vector<Argument>& arguments) {

@@ -15,6 +15,9 @@ namespace tilewright::cli {
 std::vector<CompileArg> compile_arguments(const KernelHandle& kernel,
                                           const std::vector<Argument>& arguments);
 
+/// A number as a launch takes it, for a parameter that is one.
+CallArg scalar_argument(const ParamInfo& param, const ScalarArgument& scalar);
+
 /// The arguments of one launch, with their memory.
 class LaunchArguments {
  public:

@@ -1,0 +1,60 @@
+#include "tilewright/autotune/config_fields.h"
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "tilewright/ir/error.h"
+
+namespace tilewright::tune {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view kBlock = "block";
+
+// The number in "block[2]"; -1 for other fields.
+int block_number(const std::string& field) {
+  if (!field.starts_with("block[")) return -1;
+  return std::atoi(field.c_str() + kBlock.size() + 1);
+}
+
+}  // namespace
+
+ConfigFields fields_of(const Config& config) {
+  ConfigFields fields;
+  const Json json = Json::parse(to_json(config));
+  for (const auto& [name, value] : json.items()) {
+    if (name != kBlock) {
+      fields[name] = value.dump();
+      continue;
+    }
+    for (size_t i = 0; i < value.size(); ++i) fields[fmt::format("block[{}]", i)] = value[i].dump();
+  }
+  return fields;
+}
+
+Config config_of(const ConfigFields& fields) {
+  Json json{{kBlock, Json::array()}};
+  for (const auto& [name, value] : fields) {
+    const int number = block_number(name);
+    if (number < 0) {
+      json[name] = Json::parse(value);
+    } else {
+      Json& block = json[kBlock];
+      while (block.size() <= static_cast<size_t>(number)) block.push_back(1);
+      block[static_cast<size_t>(number)] = Json::parse(value);
+    }
+  }
+  return parse_config(json.dump());
+}
+
+std::string field_title(const std::string& field, const ir::Function& fn) {
+  int left = block_number(field);
+  if (left < 0) return field;
+  for (const ir::Axis& axis : fn.axes)
+    if (axis.block == 0 && left-- == 0)
+      return axis.name.empty() ? field : fmt::format("block {}", axis.name);
+  return field;
+}
+
+}  // namespace tilewright::tune
