@@ -80,8 +80,10 @@ void count_effective_uses(Lowering& lowering, const ir::Region& region) {
       // A dot reads each element of what it multiplies once, and sums into its own registers.
       const bool sum = (*op)->kind == OpKind::dot && operand == (*op)->operand(2);
       const bool same_region = operand->def != nullptr && operand->def->parent == (*op)->parent;
-      lowering.uses[operand] +=
-          inlines && !sum && !is_index_tile(**op, operand) && (same_region || !operand->type.is_tile()) ? times : 2;
+      lowering.uses[operand] += inlines && !sum && !is_index_tile(**op, operand) &&
+                                        (same_region || !operand->type.is_tile())
+                                    ? times
+                                    : 2;
     }
   }
 }

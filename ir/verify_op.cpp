@@ -265,8 +265,7 @@ std::string one_shape_fault(const Op& op) {
 }
 
 std::string check_print(const Function&, const Op& op) {
-  const PrintFormat format =
-      parse_print_format(std::get<std::string>(*op.find(AttrKey::format)));
+  const PrintFormat format = parse_print_format(std::get<std::string>(*op.find(AttrKey::format)));
   if (!format.fault.empty()) return format.fault;
   if (format.values() + 1 != op.operands.size())
     return fmt::format("the format is of {} values, found {}", format.values(),
@@ -291,12 +290,14 @@ constexpr OpCheck kOpChecks[] = {
     {OpKind::copy, check_access},       {OpKind::atomic, check_atomic},
     {OpKind::atomic_cas, check_atomic}, {OpKind::atomic_exchange, check_atomic},
     {OpKind::fma, check_fma},           {OpKind::permute, check_permute},
-    {OpKind::reshape, check_reshape},   {OpKind::reduce, check_reduce}, {OpKind::combine, check_combine}, {OpKind::scan, check_scan},
-    {OpKind::sort, check_sort}, {OpKind::join, check_join}, {OpKind::pick, check_pick},
-    {OpKind::dot, check_dot},           {OpKind::tile_loop, check_loop},
-    {OpKind::if_else, check_if},        {OpKind::ring, check_ring},
-    {OpKind::stage, check_stage},       {OpKind::ring_wait, check_wait},   {OpKind::random, check_random},
-    {OpKind::print, check_print},      {OpKind::inline_ptx, check_ptx},
+    {OpKind::reshape, check_reshape},   {OpKind::reduce, check_reduce},
+    {OpKind::combine, check_combine},   {OpKind::scan, check_scan},
+    {OpKind::sort, check_sort},         {OpKind::join, check_join},
+    {OpKind::pick, check_pick},         {OpKind::dot, check_dot},
+    {OpKind::tile_loop, check_loop},    {OpKind::if_else, check_if},
+    {OpKind::ring, check_ring},         {OpKind::stage, check_stage},
+    {OpKind::ring_wait, check_wait},    {OpKind::random, check_random},
+    {OpKind::print, check_print},       {OpKind::inline_ptx, check_ptx},
     {OpKind::while_loop, check_while},
 };
 
