@@ -106,26 +106,53 @@ bool insert_trial(const Database& db, int64_t entry, const Trial& trial, std::st
   return db.changes() > 0;
 }
 
-// See Store::best.
-std::optional<Best> best_of(const Database& db, int64_t entry) {
-  Statement query = db.prepare(
-      "SELECT t.config, t.microseconds, t.error, e.effort FROM trial t JOIN entry e ON "
-      "e.id=t.entry "
-      "WHERE t.entry=? AND t.status='ok' AND NOT EXISTS("
-      "  SELECT 1 FROM trial o WHERE o.entry=t.entry AND o.config=t.config "
-      "  AND (o.status='wrong' OR (o.time, o.id) > (t.time, t.id))) "
-      "ORDER BY t.microseconds + t.error, t.id");
+// See Store::best: the trials of entry ?1 that may be it, the best first.
+constexpr std::string_view kBestTrials =
+    "FROM trial t WHERE t.entry=?1 AND t.status='ok' AND NOT EXISTS("
+    "  SELECT 1 FROM trial o WHERE o.entry=t.entry AND o.config=t.config "
+    "  AND (o.status='wrong' OR (o.time, o.id) > (t.time, t.id))) "
+    "ORDER BY t.microseconds + t.error, t.id";
+
+// After trials were added.
+void update_best(const Database& db, int64_t entry) {
+  db.prepare(fmt::format("UPDATE entry SET best=(SELECT t.id {} LIMIT 1) WHERE id=?1", kBestTrials))
+      .bind(entry)
+      .step();
+}
+
+// From a row of config, microseconds, error; nothing when the config is none.
+std::optional<Best> best_in(const Statement& row, int first) {
+  std::optional<Config> config = config_of(row.text(first));
+  if (!config) return std::nullopt;
+  Best best;
+  best.config = std::move(*config);
+  best.microseconds = row.real(first + 1);
+  best.error = row.real(first + 2);
+  return best;
+}
+
+// The best of an entry whose `best` has a config that this version does not know.
+std::optional<Best> other_best(const Database& db, int64_t entry) {
+  Statement query =
+      db.prepare(fmt::format("SELECT t.config, t.microseconds, t.error {}", kBestTrials));
   query.bind(entry);
   while (query.step())
-    if (auto config = config_of(query.text(0))) {
-      Best best;
-      best.config = std::move(*config);
-      best.microseconds = query.real(1);
-      best.error = query.real(2);
-      best.effort = query.text(3);
-      return best;
-    }
+    if (auto best = best_in(query, 0)) return best;
   return std::nullopt;
+}
+
+// The best of a row that begins with kBestColumns, of kBestTables.
+constexpr std::string_view kBestColumns =
+    "entry.id, entry.effort, best.id, best.config, best.microseconds, best.error";
+constexpr std::string_view kBestTables = "entry LEFT JOIN trial best ON best.id=entry.best";
+constexpr int kAfterBest = 6;
+
+std::optional<Best> best_of(const Database& db, const Statement& row) {
+  if (row.integer(2) == 0) return std::nullopt;
+  std::optional<Best> best = best_in(row, 3);
+  if (!best) best = other_best(db, row.integer(0));
+  if (best) best->effort = row.text(1);
+  return best;
 }
 
 constexpr std::string_view kTrialColumns =
@@ -144,15 +171,16 @@ Trial trial_of(const Statement& row) {
   return trial;
 }
 
+// From a row of kBestColumns, the counts of trials and failures, the last time, and kKeyColumns.
 Entry entry_of(const Database& db, const Statement& row) {
   Entry entry;
   entry.id = row.integer(0);
   entry.effort = row.text(1);
-  entry.trials = row.integer(2);
-  entry.failed = row.integer(3);
-  entry.unix_time = row.integer(4);
-  entry.key = key_of(row, 5);
-  entry.best = best_of(db, entry.id);
+  entry.trials = row.integer(kAfterBest);
+  entry.failed = row.integer(kAfterBest + 1);
+  entry.unix_time = row.integer(kAfterBest + 2);
+  entry.key = key_of(row, kAfterBest + 3);
+  entry.best = best_of(db, row);
   if (entry.best) entry.best->key = entry.key;
   return entry;
 }
@@ -255,6 +283,7 @@ bool Store::add(const TuneKey& key, std::span<const Trial> trials, std::string_v
       const std::string config = to_json(trial.config);
       while (!insert_trial(db, entry, trial, config, fresh_mark())) continue;
     }
+    update_best(db, entry);
   });
 }
 
@@ -262,7 +291,10 @@ std::optional<Best> Store::best(const TuneKey& key) {
   std::optional<Best> best;
   state_->read([&](const Database& db) {
     best = std::nullopt;
-    if (const int64_t entry = find_entry(db, key)) best = best_of(db, entry);
+    const int64_t entry = find_entry(db, key);
+    Statement query =
+        db.prepare(fmt::format("SELECT {} FROM {} WHERE entry.id=?", kBestColumns, kBestTables));
+    if (query.bind(entry).step()) best = best_of(db, query);
   });
   if (best) {
     best->key = key;
@@ -272,39 +304,28 @@ std::optional<Best> Store::best(const TuneKey& key) {
 }
 
 std::vector<Best> Store::nearest(const TuneKey& key, size_t count) {
-  struct Candidate {
-    int64_t entry;
-    TuneKey key;
-    double distance;
-    bool same_software;
-  };
   std::vector<Best> found;
   state_->read([&](const Database& db) {
     found.clear();
-    std::vector<Candidate> candidates;
-    Statement query = db.prepare(
-        fmt::format("SELECT id, {} FROM entry WHERE family=? AND device=?", kKeyColumns));
+    Statement query = db.prepare(fmt::format("SELECT {}, {} FROM {} WHERE family=? AND device=?",
+                                             kBestColumns, kKeyColumns, kBestTables));
     query.bind(key.family).bind(key.machine.device);
     while (query.step()) {
-      TuneKey other = key_of(query, 1);
+      TuneKey other = key_of(query, kAfterBest);
       const double apart = distance(key.specs, other.specs);
-      if (!std::isfinite(apart)) continue;
-      const bool same_software = other.machine == key.machine;
-      candidates.push_back({query.integer(0), std::move(other), apart, same_software});
-    }
-    std::ranges::stable_sort(candidates, [](const Candidate& a, const Candidate& b) {
-      return a.distance != b.distance ? a.distance < b.distance : a.same_software > b.same_software;
-    });
-    for (Candidate& candidate : candidates) {
-      if (found.size() == count) break;
-      if (auto best = best_of(db, candidate.entry)) {
-        best->key = std::move(candidate.key);
-        best->distance = candidate.distance;
-        best->origin = path();
-        found.push_back(std::move(*best));
-      }
+      std::optional<Best> best = std::isfinite(apart) ? best_of(db, query) : std::nullopt;
+      if (!best) continue;
+      best->key = std::move(other);
+      best->distance = apart;
+      best->origin = path();
+      found.push_back(std::move(*best));
     }
   });
+  std::ranges::stable_sort(found, [&](const Best& a, const Best& b) {
+    const bool same_a = a.key.machine == key.machine, same_b = b.key.machine == key.machine;
+    return a.distance != b.distance ? a.distance < b.distance : same_a > same_b;
+  });
+  if (found.size() > count) found.resize(count);
   return found;
 }
 
@@ -313,11 +334,11 @@ std::vector<Entry> Store::entries(const EntryFilter& filter) {
   state_->read([&](const Database& db) {
     found.clear();
     Statement query = db.prepare(
-        fmt::format("SELECT id, effort, (SELECT count(*) FROM trial WHERE entry=entry.id), "
+        fmt::format("SELECT {}, (SELECT count(*) FROM trial WHERE entry=entry.id), "
                     "(SELECT count(*) FROM trial WHERE entry=entry.id AND status<>'ok'), "
-                    "(SELECT max(time) FROM trial WHERE entry=entry.id), {} FROM entry "
-                    "ORDER BY kernel, device, specs, id",
-                    kKeyColumns));
+                    "(SELECT max(time) FROM trial WHERE entry=entry.id), {} FROM {} "
+                    "ORDER BY kernel, device, specs, entry.id",
+                    kBestColumns, kKeyColumns, kBestTables));
     while (query.step()) {
       Entry entry = entry_of(db, query);
       if (!filter.matches(entry)) continue;
@@ -377,6 +398,7 @@ int64_t Store::merge(Store& other) {
     for (const auto& [entry, rows] : all) {
       const int64_t id = make_entry(db, entry.key, entry.effort);
       for (const Row& row : rows) taken += insert_trial(db, id, row.trial, row.config, row.mark);
+      update_best(db, id);
     }
   });
   if (!written) raise(ErrorId::store_file, {}, path(), state_->file.problem());

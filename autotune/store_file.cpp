@@ -24,13 +24,14 @@ namespace {
 constexpr int64_t kApplication = 0x54577475;  // "TWtu", in the file's header
 constexpr int64_t kSchema = 1;
 
-// Version 1. `mark` is the identity of a trial when stores are merged; `time` in seconds.
+// Version 1. `best` is a trial, kept up to date with each addition; `mark` is the identity of a
+// trial when stores are merged; `time` in seconds.
 constexpr const char* kTables = R"sql(
 CREATE TABLE entry(
   id INTEGER PRIMARY KEY,
   kernel TEXT NOT NULL, code INTEGER NOT NULL, family TEXT NOT NULL,
   device TEXT NOT NULL, driver TEXT NOT NULL, nvrtc TEXT NOT NULL, specs TEXT NOT NULL,
-  effort TEXT NOT NULL DEFAULT '',
+  effort TEXT NOT NULL DEFAULT '', best INTEGER,
   UNIQUE(code, device, driver, nvrtc, specs, kernel));
 CREATE INDEX entry_family ON entry(family, device);
 CREATE TABLE trial(

@@ -8,6 +8,7 @@
 #include "tests/autotune/sample_trials.h"
 #include "tests/autotune/temporary_folder.h"
 #include "tests/support/expect_error.h"
+#include "tilewright/autotune/sqlite.h"
 
 namespace tilewright::tune {
 namespace {
@@ -101,6 +102,24 @@ TEST_F(StoreTest, WhatWasWrongOnceIsNeverTheBest) {
   EXPECT_FALSE(store.best(key));
   store.add(key, std::vector{sample_trial(32, 3)}, "");
   EXPECT_EQ(store.best(key)->microseconds, 3);
+}
+
+TEST_F(StoreTest, AConfigOfANewerVersionIsPassedOver) {
+  Store store(path("s"));
+  const TuneKey key = sample_key(64);
+  store.add(key, std::vector{sample_trial(16, 1), sample_trial(32, 2)}, "quick");
+  Database(path("s"), Database::Mode::existing)
+      .execute("UPDATE trial SET config='{\"block\":[16],\"novel\":1}' WHERE microseconds=1");
+  EXPECT_EQ(store.best(key)->config, sample_config(32));
+  EXPECT_EQ(store.best(key)->effort, "quick");
+  EXPECT_EQ(store.nearest(key).front().config, sample_config(32));
+  // It is taken over as it is.
+  Store other(path("other"));
+  EXPECT_EQ(other.merge(store), 2);
+  EXPECT_EQ(Database(path("other"), Database::Mode::read_only)
+                .number("SELECT count(*) FROM trial WHERE config LIKE '%novel%'"),
+            1);
+  EXPECT_EQ(other.best(key)->config, sample_config(32));
 }
 
 TEST_F(StoreTest, KeysAreTheirOwn) {
