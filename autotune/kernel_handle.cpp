@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "tilewright/autotune/choose_config.h"
+#include "tilewright/autotune/kernel_call.h"
 #include "tilewright/autotune/specialization.h"
 #include "tilewright/codegen/tunables.h"
 #include "tilewright/ir/error.h"
@@ -14,17 +15,6 @@
 
 namespace tilewright {
 namespace {
-
-constexpr std::string_view kind_text(ParamKind kind) {
-  constexpr std::string_view texts[] = {"a tensor", "a run-time scalar",
-                                        "a value known when tracing", "a callable"};
-  return texts[static_cast<int>(kind)];
-}
-
-std::string describe(ParamKind kind, DType dtype) {
-  return kind == ParamKind::scalar ? fmt::format("{} {}", kind_text(kind), to_string(dtype))
-                                   : std::string(kind_text(kind));
-}
 
 // A call being looked up: its key, and its tensors and scalars followed by the results.
 struct Call {
@@ -41,40 +31,6 @@ Call& call_scratch() {
   return scratch;
 }
 
-std::vector<KernelArg> trace_args(std::span<const CallArg> args) {
-  std::vector<KernelArg> result(args.size());
-  for (size_t i = 0; i < args.size(); ++i) {
-    const CallArg& arg = args[i];
-    if (arg.kind == ParamKind::tensor)
-      result[i].value = arg.argument.view->spec();
-    else if (arg.kind == ParamKind::scalar)
-      result[i].value = KernelArg::Scalar{arg.argument.dtype};
-    else if (arg.kind == ParamKind::constant)
-      result[i].value = KernelArg::Constant{arg.constant};
-    else
-      result[i].value = arg.callable;
-  }
-  return result;
-}
-
-// A view of no memory that has this spec; its address only tells the alignment.
-TensorView stand_in(const TensorSpec& spec, Device device) {
-  return {reinterpret_cast<void*>(static_cast<uintptr_t>(spec.alignment)), spec.dtype,
-          std::span<const int64_t>(spec.sizes), std::span<const int64_t>(spec.strides), device};
-}
-
-// The words append_sharing makes for these groups, given in positions of a launch.
-void append_groups(const std::vector<std::vector<int>>& groups, KeyWords& key) {
-  std::vector<std::pair<int, int>> pairs;  // later position first
-  for (const std::vector<int>& group : groups)
-    for (const int later : group)
-      for (const int earlier : group)
-        if (earlier < later) pairs.emplace_back(later, earlier);
-  std::ranges::sort(pairs);
-  for (const auto& [later, earlier] : pairs)
-    key.push_back(runtime::sharing_word({earlier, later, true}));
-}
-
 // In the word of the key that tells configs of one kernel apart: the policy, where the call names
 // one. A frozen call takes what was prepared by others.
 constexpr uint64_t kPolicyBits = 7;
@@ -83,42 +39,10 @@ uint64_t policy_bits(std::optional<TunePolicy> tune) {
   return 1 + static_cast<uint64_t>(*tune);
 }
 
-// What compile() takes apart: call arguments with stand-ins for tensors.
-struct CompileCall {
-  std::vector<TensorView> views;
-  std::vector<CallArg> args;
-};
-
-CompileCall compile_call(std::span<const CompileArg> args, std::span<const ParamInfo> params,
-                         Device device) {
-  CompileCall result;
-  result.views.reserve(args.size());
-  for (size_t i = 0; i < args.size(); ++i) {
-    const KernelArg arg = args[i].for_param(i < params.size() ? params[i] : ParamInfo{});
-    CallArg& made = result.args.emplace_back();
-    made.kind = arg.kind();
-    if (const auto* spec = std::get_if<TensorSpec>(&arg.value))
-      made.argument.view = &result.views.emplace_back(stand_in(*spec, device));
-    if (const auto* scalar = std::get_if<KernelArg::Scalar>(&arg.value))
-      made.argument.dtype = scalar->dtype;
-    if (const auto* constant = std::get_if<KernelArg::Constant>(&arg.value))
-      made.constant = constant->value;
-    if (const auto* callable = std::get_if<KernelArg::Callable>(&arg.value))
-      made.callable = *callable;
-  }
-  return result;
-}
-
 Target target_of(const CompileOptions& options, Device device) {
   if (options.target) return *options.target;
   if (device.is_emulator()) return parse_target(device.architecture());
   return device.is_cuda() ? runtime::device_target(device.index) : parse_target("sm_80");
-}
-
-std::vector<TensorSpec> specs_of(std::span<const TensorView> views) {
-  std::vector<TensorSpec> specs;
-  for (const TensorView& view : views) specs.push_back(view.spec());
-  return specs;
 }
 
 // Contents of the parameters, for a search.
@@ -151,7 +75,9 @@ struct KernelHandle::State {
   KeyTable<std::shared_ptr<const Traced>> traces;
   KeyTable<Specialization> specializations;
 
-  void check_kinds(std::span<const CallArg> args) const;
+  void check_kinds(std::span<const CallArg> args) const {
+    tilewright::check_kinds(traceable, args);
+  }
   void begin(std::span<const CallArg> args, const std::optional<Config>& own, Call& call);
   void finish(std::span<const TensorView> out, const std::optional<Config>& config,
               std::optional<TunePolicy> tune, Call& call) const;
@@ -172,20 +98,6 @@ struct KernelHandle::State {
                  std::span<const runtime::Argument> params) const;
   void launch(const LaunchOptions& options, std::span<const CallArg> args);
 };
-
-void KernelHandle::State::check_kinds(std::span<const CallArg> args) const {
-  const std::vector<ParamInfo>& params = traceable.params();
-  if (args.size() != params.size()) [[unlikely]]
-    raise(ErrorId::argument_count, {}, traceable.name(), params.size(), args.size());
-  for (size_t i = 0; i < args.size(); ++i) {
-    const bool fits = args[i].kind == params[i].kind && (args[i].kind != ParamKind::scalar ||
-                                                         args[i].argument.dtype == params[i].dtype);
-    if (!fits) [[unlikely]]
-      raise(ErrorId::argument_kind, {}, traceable.name(), params[i].name,
-            describe(params[i].kind, params[i].dtype),
-            describe(args[i].kind, args[i].argument.dtype));
-  }
-}
 
 // Starts a key: what is known when tracing, the config's tunables included, then tensors and
 // scalars.
