@@ -11,6 +11,7 @@
 #include "tilewright/codegen/config_needs.h"
 #include "tilewright/codegen/passes.h"
 #include "tilewright/codegen/repitch.h"
+#include "tilewright/codegen/roll_rows.h"
 
 namespace tilewright::tune {
 namespace {
@@ -63,16 +64,30 @@ double launched_programs(const Work& work, const Config& config) {
 
 struct TimeModel::State {
   State(const ir::Function& traced, const Target& on, const Calibration& with)
-      : fn(traced), target(on), calibration(with), counter(traced) {
+      : fn(traced), target(on), calibration(with) {
     for (const int param : codegen::params_to_repitch(fn, codegen::written_params(fn)))
       copied_bytes += static_cast<double>(fn.params[static_cast<size_t>(param)].spec.elements()) *
                       size_of(fn.params[static_cast<size_t>(param)].spec.dtype) * 2;
   }
 
-  const Work& work(const std::vector<int64_t>& blocks) {
-    const auto [at, is_new] = works.try_emplace(blocks);
-    if (is_new) at->second = counter.count(blocks);
-    return at->second;
+  /// What is counted where long rows are walked in chunks of so many elements (0: whole).
+  struct Rolled {
+    explicit Rolled(const ir::Function& fn) : counter(fn) {}
+    WorkCounter counter;
+    std::map<std::vector<int64_t>, Work> works;  // by tile sizes
+
+    const Work& work(const std::vector<int64_t>& blocks) {
+      const auto [at, is_new] = works.try_emplace(blocks);
+      if (is_new) at->second = counter.count(blocks);
+      return at->second;
+    }
+  };
+
+  Rolled& rolled(const Config& config) {
+    std::unique_ptr<Rolled>& found = by_chunk[config.reduction_loop];
+    if (!found)
+      found = std::make_unique<Rolled>(codegen::roll_rows(fn, config, codegen::written_params(fn)));
+    return *found;
   }
 
   /// What the copies of tensors whose rows are no whole 16 bytes take.
@@ -84,9 +99,8 @@ struct TimeModel::State {
   const ir::Function& fn;
   Target target;
   Calibration calibration;
-  WorkCounter counter;
   double copied_bytes = 0;
-  std::map<std::vector<int64_t>, Work> works;
+  std::map<int, std::unique_ptr<Rolled>> by_chunk;
 };
 
 TimeModel::TimeModel(const ir::Function& fn, const Target& target, const Calibration& calibration)
@@ -115,16 +129,18 @@ const char* bound_of(const Prediction& prediction, double all) {
 
 Prediction TimeModel::predict(const Config& config) const {
   State& state = *state_;
-  const std::vector<int64_t> blocks = codegen::bind_axes(config, state.fn);
-  const Work& work = state.work(blocks);
+  State::Rolled& rolled = state.rolled(config);
+  const ir::Function& counted = rolled.counter.function();
+  const std::vector<int64_t> blocks = codegen::bind_axes(config, counted);
+  const Work& work = rolled.work(blocks);
   const Occupancy occupancy = occupancy_of(state.fn, config, state.target);
   const int together_blocks = config.cluster * config.split_k;
   const double slots = std::max(1.0, state.target.multiprocessors * occupancy.resident *
                                          reachable(together_blocks) / config.split_k);
-  const Traffic traffic = count_traffic(work, state.counter.function(), config, state.target,
+  const Traffic traffic = count_traffic(work, counted, config, state.target,
                                         {slots, state.calibration.l2_bytes, false});
-  const ProgramTime program = program_time(state.counter.function(), work, traffic, blocks, config,
-                                           state.target, state.calibration, occupancy);
+  const ProgramTime program = program_time(counted, work, traffic, blocks, config, state.target,
+                                           state.calibration, occupancy);
   Prediction result;
   const double programs = launched_programs(work, config);
   const double multiprocessors = state.target.multiprocessors;

@@ -13,6 +13,8 @@
 #include "tilewright/codegen/config_needs.h"
 #include "tilewright/codegen/dot_operands.h"
 #include "tilewright/codegen/matrix_unit.h"
+#include "tilewright/codegen/passes.h"
+#include "tilewright/codegen/roll_rows.h"
 #include "tilewright/ir/builder.h"
 
 namespace tilewright::tune {
@@ -208,7 +210,11 @@ class TensorSums {
         if (one.written) written += bytes(one, one.elements);
         l2 += bytes(one, one.elements) / (one.written ? 1 : sharers(one));
         if (one.written) stored += bytes(one, one.elements);
-        if (one.read && !one.written) memory += from_memory(one, window, wave_bytes <= usable);
+        if (!one.read || one.written) continue;
+        // What another load has just read is still in the cache.
+        const bool kept = wave_bytes <= usable;
+        const double once = from_memory(one, window, kept);
+        memory = kept ? std::max(memory, once) : memory + once;
       }
       if (read + written == 0) continue;
       const double unique = unique_bytes(param);
@@ -342,7 +348,7 @@ Traffic count_traffic(const Work& work, const ir::Function& fn, const Config& co
 }
 
 Traffic traffic_of(const ir::Function& fn, const Config& config, const Target& target) {
-  const WorkCounter counter(fn);
+  const WorkCounter counter(codegen::roll_rows(fn, config, codegen::written_params(fn)));
   const Work work = counter.count(codegen::bind_axes(config, counter.function()));
   const Occupancy occupancy = occupancy_of(fn, config, target);
   const Surroundings around = {

@@ -29,8 +29,14 @@ int64_t ceil_div(int64_t x, int64_t y) { return (x + y - 1) / y; }
 bool is_slice(const Value* value) { return value->type.kind == ir::Type::Kind::slice; }
 
 bool counts_elements(OpKind kind) {
-  constexpr OpKind counted[] = {OpKind::unary,   OpKind::binary, OpKind::fma,
-                                OpKind::compare, OpKind::select, OpKind::cast};
+  constexpr OpKind counted[] = {OpKind::unary,  OpKind::binary, OpKind::fma,    OpKind::compare,
+                                OpKind::select, OpKind::cast,   OpKind::random, OpKind::inline_ptx};
+  return std::ranges::find(counted, kind) != std::end(counted);
+}
+
+/// Operations whose work is that of the tile they take, not of the one they give.
+bool counts_operand(OpKind kind) {
+  constexpr OpKind counted[] = {OpKind::reduce, OpKind::combine, OpKind::scan, OpKind::sort};
   return std::ranges::find(counted, kind) != std::end(counted);
 }
 
@@ -80,7 +86,7 @@ struct Facts {
     if (op.kind == OpKind::slice)
       for (const Value* bound : op.operands) note_placed(bound);
     const bool tile = !op.results.empty() && op.result()->type.is_tile();
-    if (op.kind == OpKind::dot || accesses(op.kind) || op.kind == OpKind::reduce ||
+    if (op.kind == OpKind::dot || accesses(op.kind) || counts_operand(op.kind) ||
         (tile && counts_elements(op.kind))) {
       index.emplace(&op, static_cast<int>(ops.size()));
       ops.push_back(&op);
@@ -241,7 +247,7 @@ class Walk {
     } else if (accesses(op.kind)) {
       extents = accessed(op);
     } else {
-      extents = extents_of((op.kind == OpKind::reduce ? op.operand(0) : op.result())->type.shape);
+      extents = extents_of((counts_operand(op.kind) ? op.operand(0) : op.result())->type.shape);
     }
     double elements = 1;
     for (int64_t extent : extents) elements *= static_cast<double>(extent);

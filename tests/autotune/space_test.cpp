@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-
+#include <map>
 #include <set>
 
 #include "tests/config/config_samples.h"
@@ -175,13 +175,15 @@ TEST(SearchSpace, TheRankingIsSortedDiverseAndHasTheDefault) {
       for (size_t i = 0; i < ranked.size(); ++i) {
         EXPECT_TRUE(kernel.space.contains(ranked[i])) << to_json(ranked[i]);
         EXPECT_EQ(std::ranges::count(ranked, ranked[i]), 1);
-        if (i > 0 && i + 1 < ranked.size())
+        if (i > 0 && i + 1 < ranked.size()) {
           EXPECT_GE(model.microseconds(ranked[i]), model.microseconds(ranked[i - 1]));
+        }
         ++shapes[ranked[i].block];
       }
       EXPECT_GT(shapes.size(), 2U);
-      if (kernel.space.contains(usual))
+      if (kernel.space.contains(usual)) {
         EXPECT_LE(model.microseconds(ranked.front()), model.microseconds(usual));
+      }
       EXPECT_EQ(ranked, kernel.space.ranked(typical, 12));
     }
 }

@@ -121,6 +121,16 @@ TEST(Traffic, OfKernelsThatMoveMemory) {
   }
 }
 
+// A row that is walked in chunks is read for its largest element, and again.
+TEST(Traffic, OfRowsInChunks) {
+  Config config = blocks({1});
+  config.reduction_loop = 1024;
+  const Traffic traffic = count(whole_rows_text(30, 5000), config);
+  EXPECT_EQ(traffic.read_bytes(), 2 * 30 * 5000 * 4);
+  EXPECT_EQ(traffic.written_bytes(), 30 * 5000 * 4);
+  EXPECT_EQ(traffic.memory_bytes(), 2 * 30 * 5000 * 4);  // once each way
+}
+
 // The second dot's loop ends where the grid's tile does.
 TEST(Traffic, OfChainedDotsInALoopWhoseEndDependsOnTheTile) {
   const int64_t rows = 200, width = 32, block = 64, step = 48;
