@@ -97,7 +97,8 @@ TEST(ConfigJson, EveryFieldRefusesWrongValues) {
       {"repitch", "1", "true or false", "1"},
       {"reduction_loop", "-1", "an integer from 0", "-1"},
       {"tunables", "4", "an object with an integer for each name", "4"},
-      {"tunables", "{\"split\":true}", "an object with an integer for each name", "true"},
+      {"tunables", "{\"split\":true}", "an object with an integer for each name",
+       "{\"split\":true}"},
   };
   for (const BadField& bad : cases) {
     const std::string text = fmt::format(R"({{"{}":{}}})", bad.field, bad.value);
