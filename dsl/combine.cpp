@@ -4,6 +4,7 @@
 
 #include "tilewright/dsl/axes.h"
 #include "tilewright/dsl/elementwise.h"
+#include "tilewright/dsl/jagged.h"
 #include "tilewright/dsl/ops.h"
 #include "tilewright/dsl/trace.h"
 #include "tilewright/ir/combine.h"
@@ -98,8 +99,9 @@ Combined operands_for(std::string_view what, const std::vector<Operand>& values,
   const ir::Shape shape = common_shape(what, given, loc);
   for (size_t i = 0; i < given.size(); ++i) {
     const DType dtype = is_narrow_float(result.dtypes[i]) ? DType::f32 : result.dtypes[i];
-    result.tiles.push_back(broadcast(builder.cast(given[i], dtype), shape));
     result.identities.push_back(constant_of(identities[i].value, dtype, identities[i].loc));
+    const Value* tile = broadcast(builder.cast(given[i], dtype), shape);
+    result.tiles.push_back(jagged_masked(tile, result.identities.back(), loc));
   }
   return result;
 }

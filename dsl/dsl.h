@@ -7,6 +7,7 @@
 #include "tilewright/dsl/debug.h"
 #include "tilewright/dsl/dtypes.h"
 #include "tilewright/dsl/inline_ptx.h"
+#include "tilewright/dsl/jagged.h"
 #include "tilewright/dsl/loops.h"
 #include "tilewright/dsl/operand.h"
 #include "tilewright/dsl/ops.h"

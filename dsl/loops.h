@@ -93,7 +93,8 @@ struct LoopDim {
   Bound end;
   bool single = false;  ///< walked one by one
   BlockSize block = {};
-  Size step = 1;  ///< of tw::grid
+  Size step = 1;                       ///< of tw::grid
+  const ir::Value* lengths = nullptr;  ///< of tw::jagged_tile: where each row ends
 
   template <class T>
   requires std::convertible_to<T, Bound> LoopDim(const T& limit, Loc loc = Loc::current())

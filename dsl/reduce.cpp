@@ -2,6 +2,7 @@
 
 #include "tilewright/dsl/axes.h"
 #include "tilewright/dsl/elementwise.h"
+#include "tilewright/dsl/jagged.h"
 #include "tilewright/dsl/trace.h"
 #include "tilewright/ir/error.h"
 
@@ -19,7 +20,11 @@ Tile reduce(std::string_view what, Fn fn, const Value* x, const Axes* axes, Keep
     if ((fn == Fn::max || fn == Fn::min) && x->type.shape[dim] == ir::Dim::constant(0))
       raise(ErrorId::reduce_nothing, loc, what);
   if (dims.empty()) return dsl::tile_of(x, loc);
-  const Value* result = builder.reduce(fn, x, dims);
+  const DType dtype = x->type.dtype;
+  const Value* identity = is_float(dtype)
+                              ? builder.constant(dtype, ir::identity_of(fn))
+                              : builder.constant(dtype, ir::integer_identity(fn, dtype));
+  const Value* result = builder.reduce(fn, dsl::jagged_masked(x, identity, loc, &dims), dims);
   if (keep == KeepDims::yes) result = dsl::restore_dims(builder, result, dims);
   return dsl::tile_of(result, loc);
 }
@@ -93,7 +98,10 @@ Tile contract(std::string_view what, const Operand& a, const Operand& b, const O
           start != nullptr ? dsl::describe(start->type.shape) : "none");
   if (start == nullptr) start = builder.constant(*dtype, int64_t{0});
   const Value* sum = dsl::broadcast(start, shape);
-  return dsl::tile_of(builder.dot(a.value(), b.value(), sum, precision), loc);
+  const Value* operands[2] = {a.value(), b.value()};
+  for (const Value*& operand : operands)
+    operand = dsl::jagged_masked(operand, builder.constant(operand->type.dtype, int64_t{0}), loc);
+  return dsl::tile_of(builder.dot(operands[0], operands[1], sum, precision), loc);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "tilewright/dsl/axes.h"
 #include "tilewright/dsl/elementwise.h"
+#include "tilewright/dsl/jagged.h"
 #include "tilewright/dsl/trace.h"
 #include "tilewright/ir/combine.h"
 #include "tilewright/ir/error.h"
@@ -23,7 +24,11 @@ const ir::Op* sorted_with_indices(ir::Builder& builder, const Value* x, int64_t 
 }
 
 int64_t axis_of(std::string_view what, const Value* x, const Axes& axes, Loc loc) {
-  return dsl::position(what, axes, static_cast<int>(x->type.shape.size()), loc);
+  const int64_t axis = dsl::position(what, axes, static_cast<int>(x->type.shape.size()), loc);
+  const std::vector<int64_t> dims = {axis};
+  if (dsl::jagged_mask(x->type.shape, loc, &dims) != nullptr)
+    raise(ErrorId::jagged_sort, loc, what);
+  return axis;
 }
 
 }  // namespace

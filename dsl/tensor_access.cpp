@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "tilewright/dsl/elementwise.h"
+#include "tilewright/dsl/jagged.h"
 #include "tilewright/dsl/trace.h"
 #include "tilewright/ir/error.h"
 
@@ -189,8 +190,8 @@ class AccessMaker {
   }
 
   void add_mask() {
-    if (conditions_.empty()) return;
     const ir::Shape shape = ir::access_shape(access_.indices);
+    access_.mask = jagged_mask(shape, loc_);
     for (const Condition& condition : conditions_) {
       std::vector<int64_t> dims;
       if (condition.value->type.is_tile())

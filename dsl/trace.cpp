@@ -206,6 +206,8 @@ std::vector<const ir::Value*> Trace::open_loops(const std::vector<LoopDim>& dims
     axes.push_back(static_cast<int64_t>(recording_.fn.axes.size()));
     recording_.fn.axes.push_back({names[i], dims[i].block.size, dims[i].block.size > 0, loc});
     axis_frames_.resize(recording_.fn.axes.size());
+    lengths_.resize(recording_.fn.axes.size());
+    lengths_.back() = dims[i].lengths;
   }
   const auto open = [&](std::vector<int64_t> of, std::vector<const ir::Value*> from,
                         std::vector<const ir::Value*> to) {
@@ -274,6 +276,7 @@ void Trace::restart_body() {
   recording_.events.erase(body.region);
   recording_.fn.axes.resize(body.axes);
   axis_frames_.resize(body.axes);
+  lengths_.resize(body.axes);
   // What the last run declared is out of scope: the body counts as a new one.
   body.id = frame_locs_.size();
   frame_locs_.push_back(loc);

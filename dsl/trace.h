@@ -64,6 +64,10 @@ class Trace {
   /// Opens the grid or a nest of sequential loops: one slice per dimension, in the innermost body.
   std::vector<const ir::Value*> open_loops(const std::vector<LoopDim>& dims, Loc loc);
   int regions_of(const std::vector<LoopDim>& dims) const;
+  /// The lengths of the rows along the axis of a tw::jagged_tile; null for other axes.
+  const ir::Value* lengths_of(int axis) const {
+    return axis < static_cast<int>(lengths_.size()) ? lengths_[static_cast<size_t>(axis)] : nullptr;
+  }
   void open_region(ir::Region* region, Loc loc);
   /// Errors: barrier_misplaced.
   void barrier(Loc loc);
@@ -115,8 +119,9 @@ class Trace {
   int body_runs_;
   Trace* outer_;  ///< the trace this one interrupts
   std::vector<Frame> frames_;
-  std::vector<Loc> frame_locs_;        ///< of every body so far, by id
-  std::vector<uint64_t> axis_frames_;  ///< the body of each axis's loop
+  std::vector<Loc> frame_locs_;            ///< of every body so far, by id
+  std::vector<uint64_t> axis_frames_;      ///< the body of each axis's loop
+  std::vector<const ir::Value*> lengths_;  ///< by axis: of jagged ones
   std::vector<Argument> arguments_;
   std::vector<Loc> result_locs_;  ///< of the allocated parameters
   bool has_grid_ = false;

@@ -278,7 +278,50 @@ inline KernelCase product_of_views(DType dtype, int64_t m, int64_t n, int64_t k)
                    {dense(dtype, {k, m}), dense(dtype, {k + 1, n})});
 }
 
-/// Without atomics: these also run as kernel IR.
+/// Rows of 0 to 6 elements one after the other: what elementwise work makes of those that do not
+/// exist is left out of reductions and not stored.
+inline KernelCase jagged_rows(DType dtype, int64_t m) {
+  return make_case("jagged_rows",
+                   [](Tensor x, Tensor lengths) {
+                     const Size m = lengths.size(0);
+                     Tensor sums = empty({m}, x.dtype()), most = empty({m}, x.dtype());
+                     Tensor table = full_tensor({m, 6}, 9, x.dtype());
+                     for (auto rows : tile(m)) {
+                       Tile length = lengths[rows] + 3;
+                       Tile sum_of = zeros({rows}, x.dtype()),
+                            most_of = full({rows}, -5, x.dtype());
+                       for (auto cols : jagged_tile(length)) {
+                         Tile at = (rows.index() * 6)(all, none) + cols.index()(none, all);
+                         Tile more = x[at] + 1;
+                         sum_of += sum(more, axis(1));
+                         most_of = max(most_of, max(more, axis(1)));
+                         table[rows, cols] = more;
+                       }
+                       sums[rows] = sum_of;
+                       most[rows] = most_of;
+                     }
+                     return std::tuple{sums, most, table};
+                   },
+                   {dense(dtype, {m * 6}), dense(i32, {m})});
+}
+
+/// A product over as much of k as each row has.
+inline KernelCase jagged_product(int64_t m, int64_t n) {
+  return make_case("jagged_product",
+                   [](Tensor a, Tensor b, Tensor lengths) {
+                     auto [m, n] = std::array{a.size(0), b.size(1)};
+                     Tensor c = empty({m, n}, f32);
+                     for (auto [rows, cols] : tile({m, n})) {
+                       Tile acc = zeros({rows, cols}, f32);
+                       for (auto ks : jagged_tile(lengths[rows] + 3))
+                         acc = addmm(acc, a[rows, ks] + 1, b[ks, cols]);
+                       c[rows, cols] = acc;
+                     }
+                     return c;
+                   },
+                   {dense(f32, {m, 6}), dense(f32, {6, n}), dense(i32, {m})});
+}
+
 inline std::vector<KernelCase> memory_kernels() {
   std::vector<KernelCase> all;
   all.push_back(gather_rows(f32, 13, 20));
@@ -299,6 +342,9 @@ inline std::vector<KernelCase> memory_kernels() {
   all.push_back(nested_views(9, 12));
   for (const int64_t begin : {-2, 0, 3, 30}) all.push_back(moving_views(12, begin));
   all.push_back(product_of_views(f32, 12, 16, 20));
+  all.push_back(jagged_rows(f32, 11));
+  all.push_back(jagged_rows(i32, 8));
+  all.push_back(jagged_product(9, 12));
   return all;
 }
 

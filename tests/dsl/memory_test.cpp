@@ -232,6 +232,21 @@ TEST(MemoryErrors, Views) {
   });
 }
 
+TEST(MemoryErrors, JaggedTiles) {
+  expect_in_body(ErrorId::jagged_lengths,
+                 "takes a tile of integers, one length for each lane of loops around it; found f32",
+                 [](tw::Tensor a, I i, I) {
+                   for (auto k : tw::jagged_tile(a[i, 0])) (void)k;
+                 });
+  expect_in_body(ErrorId::jagged_lengths, "found i64", [](tw::Tensor, I i, I) {
+    for (auto k : tw::jagged_tile(i.begin())) (void)k;
+  });
+  expect_in_body(ErrorId::jagged_sort, "sort along rows of different lengths",
+                 [](tw::Tensor a, I i, I) {
+                   for (auto k : tw::jagged_tile(i.index())) tw::sort(a[i, k], tw::axis(1));
+                 });
+}
+
 TEST(MemoryErrors, FirstValues) {
   const auto filled = [](tw::dsl::Literal value, DType dtype) {
     trace(

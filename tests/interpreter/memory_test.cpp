@@ -196,6 +196,43 @@ TEST(FirstValues, AreThereBeforeTheKernel) {
   z.for_each([&](const auto& at) { EXPECT_EQ(z.get(at), 1); });
 }
 
+TEST(Jagged, RowsEndAtTheirLengths) {
+  const KernelCase kernel = jagged_rows(i32, 5);
+  TestTensor x = counted(i32, {30}), lengths = positions({0, -3, 3, -1, 1});
+  TestTensor sums(i32, {5}), most(i32, {5}), table(i32, {5, 6});
+  for (const int64_t rows : {1, 2, 8})
+    for (const int64_t columns : {1, 4, 8}) {
+      interpret(kernel.fn, {x.host(), lengths.host(), sums.host(), most.host(), table.host()},
+                {.block = {rows, columns}});
+      for (int64_t i = 0; i < 5; ++i) {
+        const int64_t length = static_cast<int64_t>(lengths.get({i})) + 3;
+        double sum = 0, largest = -5;
+        for (int64_t j = 0; j < 6; ++j) {
+          const double more = x.get({6 * i + j}) + 1;
+          EXPECT_EQ(table.get({i, j}), j < length ? more : 9) << i << " " << j;
+          if (j >= length) continue;
+          sum += more;
+          largest = std::max(largest, more);
+        }
+        EXPECT_EQ(sums.get({i}), sum) << i;
+        EXPECT_EQ(most.get({i}), largest) << i;
+      }
+    }
+}
+
+TEST(Jagged, ProductsLeaveOutWhatIsPastARow) {
+  const KernelCase kernel = jagged_product(4, 3);
+  TestTensor a = counted(f32, {4, 6}), b = counted(f32, {6, 3}), c(f32, {4, 3});
+  TestTensor lengths = positions({3, -3, 0, -2});
+  interpret(kernel.fn, {a.host(), b.host(), lengths.host(), c.host()}, {.block = {4, 2, 4}});
+  c.for_each([&](const auto& at) {
+    double sum = 0;
+    for (int64_t k = 0; k < lengths.get({at[0]}) + 3; ++k)
+      sum += (a.get({at[0], k}) + 1) * b.get({k, at[1]});
+    EXPECT_EQ(c.get(at), sum);
+  });
+}
+
 TEST(Views, ShowPartsOfATensor) {
   const KernelCase kernel = nested_views(5, 8);
   TestTensor x = counted(f32, {5, 8}), y(f32, {5, 4}), z(f32, {4}), w(f32, {5, 4});
