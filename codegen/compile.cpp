@@ -145,9 +145,9 @@ void add_fills(Plan& plan, const ir::Function& fn) {
     Step step;
     step.kind = Step::Kind::memset;
     step.memset.value = *fill.byte;
-    step.memset.buffer = static_cast<int>(
-        std::count_if(fn.params.begin(), fn.params.begin() + fill.param,
-                      [](const ir::Param& param) { return param.is_tensor(); }));
+    step.memset.buffer =
+        static_cast<int>(std::count_if(fn.params.begin(), fn.params.begin() + fill.param,
+                                       [](const ir::Param& param) { return param.is_tensor(); }));
     plan.steps.push_back(std::move(step));
   }
 }

@@ -1,8 +1,8 @@
 // The table of device helpers. Text is CUDA C++ as NVRTC takes it with no headers.
 #include "tilewright/codegen/prelude.h"
 #include "tilewright/codegen/prelude_bytes.h"
-#include "tilewright/codegen/prelude_evict.h"
 #include "tilewright/codegen/prelude_debug.h"
+#include "tilewright/codegen/prelude_evict.h"
 #include "tilewright/codegen/prelude_fp8.h"
 #include "tilewright/codegen/prelude_hopper.h"
 #include "tilewright/codegen/prelude_mma.h"
@@ -306,9 +306,9 @@ const std::vector<Helper>& helpers() {
   static const std::vector<Helper> table = [] {
     std::vector<Helper> all;
     for (std::vector<Helper> part :
-         {memory_helpers(), evict_helpers(), half_helpers(), fp8_helpers(), byte_helpers(), shuffle_helpers(),
-          float_helpers(), integer_helpers(), tile_helpers(), mma_helpers(), hopper_helpers(),
-          ring_helpers(), grid_helpers(), debug_helpers()})
+         {memory_helpers(), evict_helpers(), half_helpers(), fp8_helpers(), byte_helpers(),
+          shuffle_helpers(), float_helpers(), integer_helpers(), tile_helpers(), mma_helpers(),
+          hopper_helpers(), ring_helpers(), grid_helpers(), debug_helpers()})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   }();

@@ -23,8 +23,8 @@ std::string EmulatedCluster::wrong_arrivals(const int* arrivals) const {
   return {};
 }
 
-// All threads of the grid meet: every one then knows what the others did. Blocks of a launch that is
-// not cooperative run one after the other here, and wait for those that cannot come.
+// All threads of the grid meet: every one then knows what the others did. Blocks of a launch that
+// is not cooperative run one after the other here, and wait for those that cannot come.
 void EmulatedCluster::on_grid_barrier(int* arrivals, const void* pc) {
   if (grid_barrier_.arrived == 0)
     if (const std::string wrong = wrong_arrivals(arrivals); !wrong.empty()) {
