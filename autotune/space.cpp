@@ -37,6 +37,7 @@ struct SearchSpace::State {
 
   bool has(const Config& config) const {
     const Config same = canonical(config);
+    if (same.tunables != config.tunables) return false;  // of another trace
     for (const FieldChoice& choice : choices)
       if (choice.find(same) < 0) return false;
     return legal(same);

@@ -279,6 +279,9 @@ Canonical::Canonical(const ir::Function& fn, const Target&) {
   dots_ = !uses.dots.empty();
   padded_ = dots_ && needs_padding(fn);
   rows_ = uses.longest_row >= kLongRow;
+  for (const ir::Tunable& tunable : fn.tunables)
+    if (!tunable.values.empty() && tunable.value != tunable.values.front())
+      tunables_[tunable.name] = tunable.value;
   for (const int64_t axis : uses.grid) {
     grid_sizes_.push_back(uses.axes[static_cast<size_t>(axis)].size);
     int position = 0;
@@ -303,6 +306,7 @@ Config Canonical::operator()(Config config) const {
   if (one_row) config.group = 1;
   if (!padded_) config.repitch = false;
   if (!rows_) config.reduction_loop = 0;
+  config.tunables = tunables_;
   return config;
 }
 

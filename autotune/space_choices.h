@@ -1,7 +1,9 @@
 // Which values each field of a config may take for a kernel on a target.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -26,7 +28,8 @@ struct FieldChoice {
 /// The choices, tile sizes first. Those with a single value are among them.
 std::vector<FieldChoice> choices_for(const ir::Function& fn, const Target& target);
 
-/// The same config with fields that change nothing for this kernel at their defaults.
+/// The same config with fields that change nothing for this kernel at their defaults, and with the
+/// kernel's own tunables as it was traced for.
 class Canonical {
  public:
   Canonical(const ir::Function& fn, const Target& target);
@@ -38,9 +41,10 @@ class Canonical {
  private:
   size_t grid_axes_ = 0;
   bool dots_ = false, padded_ = false, rows_ = false;
-  std::vector<int64_t> grid_sizes_;  // of axes that are known, else 0
-  std::vector<int> grid_blocks_;     // position in Config::block, -1 when pinned
-  std::vector<int64_t> pinned_;      // sizes of pinned ones
+  std::map<std::string, int64_t> tunables_;  // values that the kernel was traced for
+  std::vector<int64_t> grid_sizes_;          // of axes that are known, else 0
+  std::vector<int> grid_blocks_;             // position in Config::block, -1 when pinned
+  std::vector<int64_t> pinned_;              // sizes of pinned ones
 };
 
 }  // namespace tilewright::tune

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "tilewright/autotune/space.h"
 #include "tilewright/codegen/passes.h"
 #include "tilewright/codegen/repitch.h"
 #include "tilewright/ir/builder.h"
@@ -131,6 +132,9 @@ std::string time_text(const Explanation& e) {
     text += fmt::format("  {:<14} {:>9.2f} us alone\n", name, us);
   text += fmt::format("  {:<14} {:>9.2f} us with waiting, on all multiprocessors\n",
                       "all but memory", p.latency_us);
+  line("search space",
+       fmt::format("{} configs pass the checks, of {} combinations",
+                   count_text(static_cast<double>(e.space)), count_text(e.combinations)));
   text += fmt::format("figures of {}, {}\n", e.calibration.device,
                       e.calibration.measured ? "measured" : "typical of the architecture");
   return text;
@@ -191,6 +195,9 @@ Explanation explain(const ir::Function& fn, const std::optional<Config>& config,
   result.target = target;
   result.calibration = calibration;
   result.picked = !config;
+  const tune::SearchSpace space = tune::SearchSpace::of(fn, target);
+  result.space = space.size();
+  result.combinations = space.combinations();
   result.config = config ? *config : tune::model_pick(fn, target, calibration);
   check_config(result.config, fn, target);
   result.traffic = tune::traffic_of(fn, result.config, target);
@@ -252,6 +259,7 @@ std::string to_json(const Explanation& e) {
                {"l2_us", p.l2_us},
                {"memory_us", p.memory_us},
                {"all_but_memory_us", p.latency_us},
+               {"space", e.space},
                {"calibration", Json::parse(tune::to_json(e.calibration))},
                {"notes", e.traffic.notes}};
   return json.dump(2);

@@ -21,6 +21,8 @@ struct Explanation {
   tune::Calibration calibration;
   tune::Traffic traffic;
   tune::Prediction prediction;
+  int64_t space = 0;          ///< configs that pass the checks
+  double combinations = 0;    ///< before the checks
   int threads = 0;            ///< a block
   int64_t shared_bytes = 0;   ///< that a block is launched with
   int64_t padding_bytes = 0;  ///< of rings, so that accesses do not meet in one bank

@@ -52,6 +52,19 @@ TEST(TimeModel, CountsBlocksAndWaves) {
   EXPECT_EQ(split.blocks, 16);
 }
 
+// A cluster has its blocks, whether or not the grid has tiles for them.
+TEST(TimeModel, ClustersThatTheGridDoesNotFillCost) {
+  const std::string text = product_text(64, 8192, 8192, "bf16");
+  const auto us = [&](int cluster) {
+    return predicted(text, fmt::format(R"({{"block":[64,64,128],"stages":5,"copy":"tma",)"
+                                       R"("matrix":"wgmma","cluster":{}}})",
+                                       cluster))
+        .microseconds;
+  };
+  EXPECT_GE(us(2), us(1));
+  EXPECT_GT(us(8), us(1));
+}
+
 TEST(TimeModel, MoreWorkTakesLonger) {
   double last = 0;
   for (const int size : {512, 1024, 2048, 4096, 8192}) {

@@ -40,7 +40,7 @@ TEST(Explain, ShowsWorkingSetTrafficAndTimeToPeople) {
         "f32[16,16]                  1 KiB  accumulator", "3 KiB", "256 KiB  read 8 times",
         "f32[128,128]               64 KiB  written once", "576 KiB", "4,194,304",
         "7.11 operations a byte", "waves", "occupancy", "predicted time", "bound by latency",
-        "typical of the architecture", "Not modelled", "latencies are not"})
+        "typical of the architecture", "search space", "Not modelled", "latencies are not"})
     EXPECT_NE(result.output.find(part), std::string::npos) << part << " is missing in\n"
                                                            << result.output;
 }
@@ -61,6 +61,7 @@ TEST(Explain, ShowsTheSameToPrograms) {
   EXPECT_EQ(json["blocks"], 64);
   EXPECT_EQ(json["config"]["block"], Json({16, 16, 32}));
   EXPECT_GT(json["predicted_us"], 0);
+  EXPECT_GT(json["space"], 2000);
   EXPECT_FALSE(json["picked_by_model"].get<bool>());
 }
 
