@@ -40,6 +40,11 @@ class Evaluator {
   /// taken in turns. A config that fails meanwhile has no samples.
   virtual std::vector<std::vector<double>> race(std::span<const Config> configs, int rounds) = 0;
 
+  /// Why race() has no samples of a config.
+  virtual Attempt why(const Config& /*config*/) const {
+    return {Trial::Status::crashed, "it failed while it was timed"};
+  }
+
   /// Runs and compares again configs that won so far: several times, and on other data where the
   /// data is random.
   virtual std::vector<Attempt> recheck(std::span<const Config> configs) = 0;

@@ -116,6 +116,9 @@ class Kernel<R, std::tuple<P...>> {
   void set_config(std::optional<Config> config) const { handle_.set_config(std::move(config)); }
   /// Takes configs from a file. See KernelHandle::pin.
   void pin(const std::string& file) const { handle_.pin(file); }
+  /// See KernelHandle::set_tune_inputs: `k.tune_inputs([](std::span<const TensorSpec> specs) { ..
+  /// })`.
+  void tune_inputs(TuneInputs make) const { handle_.set_tune_inputs(std::move(make)); }
   const std::string& name() const { return handle_.name(); }
   const KernelHandle& handle() const { return handle_; }
   operator const KernelHandle&() const { return handle_; }

@@ -72,6 +72,7 @@ struct KernelHandle::State {
   std::atomic<uint64_t> config_generation = 0;
   std::atomic<bool> has_tunables = false;  // of the config
   std::vector<tune::Pin> pins;             // under config_mutex too
+  TuneInputs tune_inputs;                  // likewise
   KeyTable<std::shared_ptr<const Traced>> traces;
   KeyTable<Specialization> specializations;
 
@@ -345,6 +346,16 @@ void KernelHandle::set_config(std::optional<Config> config) const {
   state_->has_tunables = config && !config->tunables.empty();
   state_->config = std::move(config);
   ++state_->config_generation;
+}
+
+void KernelHandle::set_tune_inputs(TuneInputs make) const {
+  std::lock_guard lock(state_->config_mutex);
+  state_->tune_inputs = std::move(make);
+}
+
+TuneInputs KernelHandle::tune_inputs() const {
+  std::lock_guard lock(state_->config_mutex);
+  return state_->tune_inputs;
 }
 
 void KernelHandle::pin(const std::string& file) const {

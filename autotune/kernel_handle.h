@@ -1,6 +1,7 @@
 // A kernel with its C++ types erased: tracing, compiling and launching with caches for each.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +12,9 @@
 #include "tilewright/autotune/compiled_kernel.h"
 
 namespace tilewright {
+
+/// Makes tensors on the CPU of the given specs: those of a kernel's tensor parameters, in order.
+using TuneInputs = std::function<std::vector<Array>(std::span<const TensorSpec> specs)>;
 
 /// Copies are the same kernel. Thread-safe.
 class KernelHandle {
@@ -30,6 +34,11 @@ class KernelHandle {
   /// config. Several files add up; of two pins for one call the later holds. Raises pin_file; a
   /// config that does not fit the kernel raises pin_misfit when it is used.
   void pin(const std::string& file) const;
+
+  /// Makes the contents that `tilewright tune` runs candidates on, where random ones would not do
+  /// (indices, masks). Calls that tune use their own tensors.
+  void set_tune_inputs(TuneInputs make) const;
+  TuneInputs tune_inputs() const;  ///< empty when none was set
 
   /// Compiles for a list of argument lists at the same time, on all cores, so that launches with
   /// them compile nothing (with .target: so that no process with the same cache folder does). On

@@ -145,7 +145,7 @@ void Searcher::measure(const std::vector<int>& which, int rounds) {
   const std::vector<std::vector<double>> times = evaluator_.race(configs, rounds);
   for (size_t i = 0; i < which.size(); ++i) {
     if (times[i].empty()) {
-      fail(which[i], {Trial::Status::crashed, "it failed while it was timed"});
+      fail(which[i], evaluator_.why(configs[i]));
       continue;
     }
     std::vector<double>& samples = samples_[static_cast<size_t>(which[i])];

@@ -21,6 +21,7 @@ namespace {
 // What the interpreter does in about a second.
 constexpr double kInterpretedOperations = 1 << 27;
 constexpr int64_t kInterpretedBytes = int64_t{1} << 24;
+constexpr std::string_view kDisproved = "others agree on another result";
 constexpr uint64_t kDataSeed = 0x7475'6e65;
 
 // Compilers' logs are long; the beginning says what is wrong.
@@ -69,7 +70,6 @@ WorkerEvaluator::WorkerEvaluator(const TuneRequest& request, const WorkerOptions
   const int cores = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1u));
   pool_ = std::make_unique<CompilePool>(
       lower, compile, options.compile_threads > 0 ? options.compile_threads : cores);
-  start();  // the driver starts while the first candidates are compiled
   if (options.interpret) interpret_reference();
 }
 
@@ -190,7 +190,6 @@ void WorkerEvaluator::interpret_reference() {
         append_data(memory[owner].data(), param.spec.span() * size_of(param.spec.dtype));
   }
   interpreted_ = true;
-  start();  // with that
 }
 
 WorkerEvaluator::Known& WorkerEvaluator::known(const Config& config) {
@@ -349,8 +348,15 @@ std::vector<std::vector<double>> WorkerEvaluator::race(std::span<const Config> c
   return times;
 }
 
+Attempt WorkerEvaluator::why(const Config& config) const {
+  const auto it = known_.find(to_json(config));
+  if (it != known_.end() && it->second.disproved)
+    return {Trial::Status::wrong, std::string(kDisproved)};
+  return Evaluator::why(config);
+}
+
 Attempt WorkerEvaluator::recheck_one(const Config& config) {
-  if (known(config).disproved) return {Trial::Status::wrong, "others agree on another result"};
+  if (known(config).disproved) return {Trial::Status::wrong, std::string(kDisproved)};
   ensure_worker();
   const Config& reference = reference_ ? *reference_ : config;
   if (!load_again(reference) || !load_again(config))

@@ -42,7 +42,8 @@ struct WorkerOptions {
 class WorkerEvaluator : public Evaluator {
  public:
   /// Raises worker_missing, errors of the device, overlapping_store from the interpreter, which
-  /// gives the verified result where the problem is small enough.
+  /// gives the verified result where the problem is small enough. The worker is started by the
+  /// first attempt(), while its candidates are compiled.
   WorkerEvaluator(const TuneRequest& request, const WorkerOptions& options = {});
   ~WorkerEvaluator() override;
 
@@ -51,6 +52,7 @@ class WorkerEvaluator : public Evaluator {
   void prefetch(std::span<const Config> configs) override { pool_->want(configs); }
   std::vector<Attempt> attempt(std::span<const Config> configs) override;
   std::vector<std::vector<double>> race(std::span<const Config> configs, int rounds) override;
+  Attempt why(const Config& config) const override;
   std::vector<Attempt> recheck(std::span<const Config> configs) override;
   void keep(std::span<const Config> configs) override;
 

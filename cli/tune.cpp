@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <deque>
 #include <fstream>
@@ -60,23 +61,47 @@ tune::Machine machine_for(const TuneDevice& device) {
   return tune::machine_of(device.device, device.target);
 }
 
-// Contents of the parameters: files as they are, the rest random.
+// Contents of the parameters: of files, of the kernel's own function, else random.
 struct Contents {
   std::deque<TensorMemory> tensors;
+  std::vector<Array> made;
   std::vector<tune::TuneData> data;
 };
 
+// What the kernel's own function makes, checked against what it was asked for.
+std::vector<Array> own_inputs(const KernelHandle& kernel, const TuneShape& shape) {
+  const TuneInputs make = kernel.tune_inputs();
+  if (!make) return {};
+  std::vector<TensorSpec> specs;
+  for (const Argument& argument : shape.arguments)
+    if (const auto* tensor = std::get_if<TensorArgument>(&argument)) specs.push_back(tensor->spec);
+  std::vector<Array> made = make(specs);
+  bool fit = made.size() == specs.size();
+  for (size_t i = 0; fit && i < specs.size(); ++i)
+    fit = made[i].dtype() == specs[i].dtype && std::ranges::equal(made[i].sizes(), specs[i].sizes);
+  if (!fit)
+    raise(ErrorId::argument_syntax, kernel.loc(), shape.text,
+          fmt::format("tune_inputs of kernel {} made other tensors than these", kernel.name()));
+  return made;
+}
+
 Contents contents_of(const KernelHandle& kernel, const TuneShape& shape, const ir::Function& fn) {
   Contents contents;
+  contents.made = own_inputs(kernel, shape);
+  size_t next = 0;  // tensor
   for (size_t i = 0; i < shape.arguments.size(); ++i) {
     if (kernel.params()[i].kind == ParamKind::constant) continue;
-    tune::TuneData& made = contents.data.emplace_back();
+    tune::TuneData& data = contents.data.emplace_back();
     if (const auto* tensor = std::get_if<TensorArgument>(&shape.arguments[i])) {
-      if (tensor->path.empty()) continue;
-      contents.tensors.push_back(make_tensor(*tensor, Device::cpu(), 1));
-      made.view = &contents.tensors.back().view;
+      const size_t at = next++;
+      if (!tensor->path.empty()) {
+        contents.tensors.push_back(make_tensor(*tensor, Device::cpu(), 1));
+        data.view = &contents.tensors.back().view;
+      } else if (!contents.made.empty()) {
+        data.view = &contents.made[at].view();
+      }
     } else {
-      made.bits = scalar_argument(kernel.params()[i], std::get<ScalarArgument>(shape.arguments[i]))
+      data.bits = scalar_argument(kernel.params()[i], std::get<ScalarArgument>(shape.arguments[i]))
                       .argument.bits;
     }
   }

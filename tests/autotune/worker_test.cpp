@@ -129,6 +129,7 @@ TEST_F(TuneWorker, TwoThatAgreeAreRight) {
   for (const Attempt& attempt : evaluator.attempt(configs)) EXPECT_EQ(attempt.status, Status::ok);
   const std::vector<std::vector<double>> times = evaluator.race(configs, 1);
   EXPECT_TRUE(times[0].empty());
+  EXPECT_EQ(evaluator.why(configs[0]).status, Status::wrong);
   EXPECT_EQ(times[1].size() + times[2].size(), 2u);
   EXPECT_EQ(evaluator.recheck(configs)[0].status, Status::wrong);
   // A new worker takes what was verified before from the config that gave it.
