@@ -23,7 +23,8 @@ void add_sources(const Value* value, std::unordered_set<const Value*>& seen,
                  std::unordered_set<const Value*>& tensors) {
   const Op* op = value->def;
   if (op == nullptr || !value->type.is_tile() || !seen.insert(value).second) return;
-  if (op->kind == OpKind::load) tensors.insert(op->operand(0));
+  // What is gathered is not copied in bulk.
+  if (op->kind == OpKind::load && ir::is_plain_access(*op)) tensors.insert(op->operand(0));
   if (op->effect() != ir::Effect::pure) return;
   for (const Value* operand : op->operands) add_sources(operand, seen, tensors);
 }
