@@ -7,8 +7,6 @@
 namespace tilewright::tune {
 namespace {
 
-constexpr int kPatience = 30000;  // milliseconds
-
 [[noreturn]] void fail(sqlite3* db, int code) {
   throw SqliteError(code, db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code));
 }
@@ -97,7 +95,7 @@ Database::Database(const std::string& path, Mode mode) {
   const int code = sqlite3_open_v2(uri.c_str(), &db_, flags_of(mode), nullptr);
   if (code == SQLITE_OK) {
     sqlite3_extended_result_codes(db_, 1);
-    sqlite3_busy_timeout(db_, kPatience);
+    set_patience(kPatience);
     return;
   }
   const std::string message = db_ != nullptr ? sqlite3_errmsg(db_) : sqlite3_errstr(code);
@@ -117,6 +115,10 @@ bool Database::writable() const { return sqlite3_db_readonly(db_, "main") == 0; 
 void Database::execute(const char* sql) const {
   if (sqlite3_exec(db_, sql, nullptr, nullptr, nullptr) != SQLITE_OK)
     fail(db_, sqlite3_extended_errcode(db_));
+}
+
+void Database::set_patience(std::chrono::milliseconds time) const {
+  sqlite3_busy_timeout(db_, static_cast<int>(time.count()));
 }
 
 int64_t Database::number(std::string_view sql) const {

@@ -1,6 +1,7 @@
 // Files of SQLite: connections and statements that close themselves, errors as exceptions.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -53,8 +54,11 @@ class Statement {
   int bound_ = 0;
 };
 
-/// A connection. Several processes may have one to the same file; who must wait does so for some
-/// seconds before that is an error.
+/// How long a connection waits for others.
+inline constexpr std::chrono::seconds kPatience{30};
+
+/// A connection. Several processes may have one to the same file; who must wait does so for
+/// kPatience before that is an error.
 class Database {
  public:
   enum class Mode {
@@ -72,6 +76,8 @@ class Database {
 
   explicit operator bool() const { return db_ != nullptr; }
   bool writable() const;
+  /// How long to wait for others before that is an error.
+  void set_patience(std::chrono::milliseconds time) const;
   void execute(const char* sql) const;
   Statement prepare(std::string_view sql) const { return {db_, sql}; }
   /// The one number that a query gives.

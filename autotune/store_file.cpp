@@ -13,7 +13,6 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
-#include <thread>
 
 #include "tilewright/ir/log.h"
 #include "tilewright/runtime/file.h"
@@ -219,28 +218,29 @@ void StoreFile::make_schema() const {
   transaction.commit();
 }
 
-// Also for files that were made elsewhere and copied here. Changing the mode needs the file alone,
-// and does not wait for that.
+// Also for files that were made elsewhere and copied here. Changing the mode needs the file alone;
+// while others use it, it stays as it is, and is changed when it is opened next.
 void StoreFile::set_journal() const {
   struct statfs info {};
   const bool known = statfs(folder_of(path_).c_str(), &info) == 0;
   std::string_view mode = journal_mode(known ? static_cast<int64_t>(info.f_type) : 0);
   if (!journal_.empty()) mode = journal_;
-  // With a log that is enough for all crashes but those of the machine, which may lose the last
-  // transactions and no more.
-  if (mode == "WAL") db_.execute("PRAGMA synchronous=NORMAL");
-  const std::string now = db_.text("PRAGMA journal_mode");
-  if (std::ranges::equal(now, mode, {}, toupper, toupper)) return;
-  constexpr int tries = 200;
-  for (int i = 0; i < tries; ++i) {
+  const auto is_set = [&] {
+    return std::ranges::equal(db_.text("PRAGMA journal_mode"), mode, {}, toupper, toupper);
+  };
+  constexpr int tries = 5;
+  for (int i = 0; i < tries && !is_set(); ++i) {
     try {
+      db_.set_patience(std::chrono::milliseconds(20));
       db_.text(fmt::format("PRAGMA journal_mode={}", mode));
-      return;
     } catch (const SqliteError& error) {
       if (error.damaged() || error.no_access()) throw;
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    db_.set_patience(kPatience);
   }
+  // With a log that is enough for all crashes but those of the machine, which may lose the last
+  // transactions and no more.
+  if (mode == "WAL" && is_set()) db_.execute("PRAGMA synchronous=NORMAL");
 }
 
 void StoreFile::set_aside(const std::string& why) {
