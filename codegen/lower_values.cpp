@@ -79,6 +79,11 @@ void count_effective_uses(Lowering& lowering, const ir::Region& region) {
       }
       // A dot reads each element of what it multiplies once, and sums into its own registers.
       const bool sum = (*op)->kind == OpKind::dot && operand == (*op)->operand(2);
+      // Where a slice ends is asked by guards only: many accesses need none.
+      if ((*op)->kind == OpKind::slice && operand == (*op)->operand(1)) {
+        ++lowering.uses[operand];
+        continue;
+      }
       const bool same_region = operand->def != nullptr && operand->def->parent == (*op)->parent;
       lowering.uses[operand] += inlines && !sum && !is_index_tile(**op, operand) &&
                                         (same_region || !operand->type.is_tile())

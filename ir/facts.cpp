@@ -228,6 +228,22 @@ bool Facts::is_multiple_above(const Value* x, const Value* base, int64_t extent)
   return added != nullptr && known(added).range.min >= 0 && known(added).divisor % extent == 0;
 }
 
+/// Whether begin and limit are sums with one term in common (where a part of a tensor begins), and
+/// without it there are enough positions between them.
+bool Facts::stays_full_when_moved(const Span& span) const {
+  if (!is_binary(span.begin, Fn::add)) return false;
+  if (is_full(known(span.begin).range) || is_full(known(span.limit).range)) return false;  // wraps
+  for (const Value* term : span.begin->def->operands) {
+    const Value* from = added_to(span.begin, term);
+    const Value* to = added_to(span.limit, term);
+    if (to == nullptr) continue;
+    const int64_t least = known(to).range.min;
+    if (least > saturating_add(kMin, span.extent) && known(from).range.max <= least - span.extent)
+      return true;
+  }
+  return false;
+}
+
 bool Facts::slice_is_full(const Value* slice) const {
   const Span span = span_of(slice);
   if (span.begin == nullptr || span.extent <= 0) return false;
@@ -239,6 +255,7 @@ bool Facts::slice_is_full(const Value* slice) const {
   const Value* added = added_to(span.limit, span.begin);
   if (added != nullptr && !is_full(limit.range) && known(added).range.min >= span.extent)
     return true;
+  if (stays_full_when_moved(span)) return true;
   return common_divisor(begin.divisor, limit.divisor) % span.extent == 0 &&
          is_less(span.begin, span.limit);
 }

@@ -322,6 +322,24 @@ inline KernelCase jagged_product(int64_t m, int64_t n) {
                    {dense(f32, {m, 6}), dense(f32, {6, n}), dense(i32, {m})});
 }
 
+/// A product whose k is shared by two programs that add up.
+inline KernelCase split_product(DType dtype, int64_t m, int64_t n, int64_t k) {
+  return make_case("split_product",
+                   [](Tensor a, Tensor b) {
+                     const Size m = a.size(0), n = b.size(1), half = a.size(1) / 2;
+                     Tensor c = zeros_tensor({m, n}, f32);
+                     for (auto [part, rows, cols] : tile({each(2), m, n})) {
+                       Tile acc = zeros({rows, cols}, f32);
+                       Tile first = part * half;
+                       for (auto ks : tile(first, first + half))
+                         acc = addmm(acc, a[rows, ks], b[ks, cols]);
+                       atomic_add(c[rows, cols], acc);
+                     }
+                     return c;
+                   },
+                   {dense(dtype, {m, k}), dense(dtype, {k, n})});
+}
+
 inline std::vector<KernelCase> memory_kernels() {
   std::vector<KernelCase> all;
   all.push_back(gather_rows(f32, 13, 20));
@@ -357,6 +375,7 @@ inline std::vector<KernelCase> atomic_kernels() {
   for (const DType dtype : {i32, i64, f32, f64, f16, bf16}) all.push_back(every_atomic(dtype, 20));
   for (const DType dtype : {i32, f32, bf16}) all.push_back(atomic_extremes(dtype, 40));
   all.push_back(scalar_atomics(5));
+  all.push_back(split_product(f32, 12, 16, 16));
   return all;
 }
 

@@ -206,6 +206,27 @@ TEST(Memory, NoCopyRunsAheadOfScattersAndAtomics) {
 // Views of which every access is proven inside keep their copies.
 TEST(Memory, OperandsThroughViewsAreCopied) {
   EXPECT_EQ(copies_ahead(product_of_views(f32, 32, 48, 64)), 2);
+  // Parts that begin at positions of a loop around.
+  const auto parts = make_case("product_of_parts",
+                               [](Tensor a, Tensor b) {
+                                 Tensor c = empty({64, 48}, f32);
+                                 for (auto [part, cols] : tile({each(2), 48})) {
+                                   Tensor left = a.narrow(0, part * 32, 32),
+                                          to = c.narrow(0, part * 32, 32);
+                                   for (auto rows : tile(32)) {
+                                     Tile acc = zeros({rows, cols}, f32);
+                                     for (auto ks : tile(64))
+                                       acc = addmm(acc, left[rows, ks], b[ks, cols]);
+                                     to[rows, cols] = acc;
+                                   }
+                                 }
+                                 return c;
+                               },
+                               {dense(f32, {64, 64}), dense(f32, {64, 48})});
+  EXPECT_EQ(copies_ahead(parts), 2);
+  const std::string text = cuda_of(parts, {16, 16, 8});
+  for (const char* guard : {"thread_row <", "thread_row_2 <", " && ", " : 0"})
+    expect_text(text, guard, false);
   EXPECT_EQ(copies_ahead(gathered_product(f32, 32, 48, 64)), 1);
 }
 

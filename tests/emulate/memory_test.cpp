@@ -50,6 +50,25 @@ TEST_P(EmulatedMemory, RunsAsPrinted) {
 INSTANTIATE_TEST_SUITE_P(Schedules, EmulatedMemory,
                          ::testing::Range<int>(0, std::size(kSchedules)));
 
+// Sums in the registers of matrix units, added up by atomics.
+TEST(EmulatedAtomics, AddUpWhatMatrixUnitsMake) {
+  const KernelCase kernel = split_product(bf16, 128, 64, 128);
+  Config mma{.block = {32, 32, 32}, .stages = 2, .matrix = MatrixUnit::mma};
+  Config wgmma{.block = {64, 64, 32},
+               .warps = 4,
+               .stages = 2,
+               .copy = CopyKind::tma,
+               .matrix = MatrixUnit::wgmma};
+  for (const auto& [target, config] : {std::pair{"sm_80", mma}, std::pair{"sm_90a", wgmma}}) {
+    const codegen::Plan plan = codegen::lower(kernel.fn, config, parse_target(target));
+    EXPECT_NE(plan.steps.back().kernel.source.find("tw::red_add_f32"), std::string::npos);
+    const EmulateResult result = emulate_case(kernel, plan, config, 1e-4, 1e-3);
+    EXPECT_TRUE(result.clean()) << describe(kernel, plan) << "\n"
+                                << result.emulation.report() << result.difference << "\n"
+                                << plan.steps.back().kernel.source;
+  }
+}
+
 /// The report of the kernel printed for sm_80 with `from` replaced by `to` in its text.
 std::string report_of_mutant(const KernelCase& kernel, const std::string& from,
                              const std::string& to) {
