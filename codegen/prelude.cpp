@@ -35,8 +35,7 @@ const std::vector<Helper>& made_helpers(const std::string& name) {
   static std::map<std::string, std::vector<Helper>> made;
   std::lock_guard lock(mutex);
   const auto known = made.find(name);
-  return known != made.end() ? known->second
-                             : made.emplace(name, make_helpers(name)).first->second;
+  return known != made.end() ? known->second : made.emplace(name, make_helpers(name)).first->second;
 }
 
 /// The helpers of that name: "load", "tma_load:2".

@@ -27,7 +27,7 @@ struct Helper {
   std::string text;      ///< the definition; no includes
   std::vector<std::string_view> needs = {};
   std::vector<PointerUse> pointers = {};
-  int min_sm = 75;                   ///< that `text` needs
+  int min_sm = 75;              ///< that `text` needs
   std::string older_text = {};  ///< for targets below min_sm; empty: they cannot have it
   /// An overload, printed when the helper or type named here is used as well; empty: always.
   std::string_view only_with = {};

@@ -75,8 +75,7 @@ bool reads_what_it_stores(const ir::Function& fn) {
     if (ir::writes_tensor(op.kind)) stored.insert(fn.param_of(ir::AccessView(op).tensor));
   });
   ir::for_each_op(fn.body(), [&](const Op& op) {
-    if (ir::reads_tensor(op.kind))
-      both |= stored.contains(fn.param_of(ir::AccessView(op).tensor));
+    if (ir::reads_tensor(op.kind)) both |= stored.contains(fn.param_of(ir::AccessView(op).tensor));
   });
   return both;
 }

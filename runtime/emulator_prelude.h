@@ -20,7 +20,8 @@ struct Dim3 {
 /// What emulated code calls; a table of the loaded object, filled after loading. The layout is
 /// shared with the host prelude, `pc` is where the code that calls continues.
 struct EmulatorHooks {
-  /// kind: 0 a read, 1 a write; plus 2 for one that the GPU may make in smaller pieces; 5 an atomic.
+  /// kind: 0 a read, 1 a write; plus 2 for one that the GPU may make in smaller pieces; 5 an
+  /// atomic.
   void (*access)(const void* address, unsigned long bytes, int kind, const void* pc);
   unsigned char* (*shared)();
   Dim3 (*thread)();

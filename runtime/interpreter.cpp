@@ -67,9 +67,9 @@ void fill_tensors(const ir::Function& fn, const InterpreterArgs& args) {
     const HostTensor& tensor = std::get<HostTensor>(args[i]);
     const DType dtype = tensor.spec.dtype;
     const double* real = std::get_if<double>(&*param.fill);
-    const numeric::Element value =
-        real != nullptr ? numeric::from_double(dtype, *real)
-                        : numeric::from_int(dtype, std::get<int64_t>(*param.fill));
+    const numeric::Element value = real != nullptr
+                                       ? numeric::from_double(dtype, *real)
+                                       : numeric::from_int(dtype, std::get<int64_t>(*param.fill));
     const numeric::StoreKernel store = numeric::store_kernel(dtype);
     std::visit(
         [&](auto element) {
