@@ -1,7 +1,7 @@
 #include "tilewright/codegen/config_warpgroups.h"
 
-#include "tilewright/codegen/access.h"
 #include "tilewright/codegen/config_needs.h"
+#include "tilewright/codegen/dot_operands.h"
 #include "tilewright/codegen/matrix_layouts.h"
 #include "tilewright/codegen/matrix_unit.h"
 #include "tilewright/codegen/orient_dots.h"
@@ -20,17 +20,12 @@ constexpr int kWarps = 4;              // of a warpgroup
   raise(ErrorId::config_unsupported, dot.loc, "matrix", value, why, use);
 }
 
-/// Whether the elements of a dot's operand that are neighbours along k are neighbours in memory.
-/// Operands that the kernel computes are staged as the unit wants them.
-bool is_k_major(const ir::Function& fn, const ir::Value* value, int k_dim) {
-  while (value->def != nullptr && value->def->kind == ir::OpKind::permute) {
-    k_dim = static_cast<int>(value->def->integers(ir::AttrKey::dims).at(k_dim));
-    value = value->def->operand(0);
-  }
-  if (value->def == nullptr || value->def->kind != ir::OpKind::load) return true;
-  const ir::AccessView access(*value->def);
-  const ir::Param* param = fn.param_of(access.tensor);
-  return param == nullptr || contiguous_dimension(access, param->spec).second == k_dim;
+/// What a product reads from shared memory in any case has to be stored as it is read.
+void check_second(const ir::Function& fn, const ir::Op& dot, int operand) {
+  if (wgmma_reads_as_stored(fn, dot, operand)) return;
+  refuse(dot, fmt::format("wgmma on {}", to_string(dot.operand(operand)->type.dtype)),
+         fmt::format("operand {} of the dot is not contiguous along k", operand == 0 ? "a" : "b"),
+         "a tensor stored by k, or another unit");
 }
 
 void check_dot(const ir::Function& fn, const ir::Op& dot, const Config& config,
@@ -40,7 +35,7 @@ void check_dot(const ir::Function& fn, const ir::Op& dot, const Config& config,
   };
   const ir::Shape& shape = dot.result()->type.shape;
   int64_t m = extent(shape[0]), n = extent(shape[1]);
-  const bool transposed = is_transposed_for_wgmma(m, n);
+  const bool transposed = is_transposed_for_wgmma(fn, dot, m, n);
   if (transposed) std::swap(m, n);
   const int64_t k = extent(dot.operand(0)->type.shape[1]);
   const int64_t along_rows = wgmma_groups_along_rows(m, config.warps);
@@ -61,23 +56,13 @@ void check_dot(const ir::Function& fn, const ir::Op& dot, const Config& config,
            fmt::format("a multiple of {} for k, or mma", instruction.k));
   const int bytes = size_of(dot.operand(0)->type.dtype);
   const int first = transposed ? 1 : 0;
-  const bool first_by_k = is_k_major(fn, dot.operand(first), 1 - first);
-  const bool second_by_k = is_k_major(fn, dot.operand(1 - first), first);
+  check_second(fn, dot, 1 - first);
+  const bool first_by_k = is_stored_by_k(fn, dot, first);
+  const bool second_by_k = is_stored_by_k(fn, dot, 1 - first);
   for (const int64_t row : {first_by_k ? k : m, second_by_k ? k : each})
     if (row * bytes % 32 != 0)
       refuse(dot, tile, "rows of operands in shared memory are whole 32 bytes for each warpgroup",
              fmt::format("multiples of {}, or mma", 32 / bytes));
-}
-
-/// wgmma reads 16-bit operands along either dimension, others along k only.
-void check_majors(const ir::Function& fn, const ir::Op& dot) {
-  for (int i = 0; i < 2; ++i) {
-    const DType dtype = dot.operand(i)->type.dtype;
-    if (size_of(dtype) == 2 || is_k_major(fn, dot.operand(i), i == 0 ? 1 : 0)) continue;
-    refuse(dot, fmt::format("wgmma on {}", to_string(dtype)),
-           fmt::format("operand {} of the dot is not contiguous along k", i == 0 ? "a" : "b"),
-           "a tensor stored by k, or another unit");
-  }
 }
 
 }  // namespace
@@ -90,7 +75,6 @@ void check_warpgroups(const Config& config, const ir::Function& fn, const Target
   const std::vector<int64_t> blocks = bind_axes(config, fn);
   ir::for_each_op(fn.body(), [&](const ir::Op& op) {
     if (op.kind != ir::OpKind::dot || unit_of(op, config, target) != MatrixUnit::wgmma) return;
-    check_majors(fn, op);
     check_dot(fn, op, config, blocks, *find_instruction(MatrixUnit::wgmma, op, target));
   });
 }

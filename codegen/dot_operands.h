@@ -19,9 +19,18 @@ enum class OperandHome {
 
 /// Where operand 0 (a) or 1 (b) of a dot lies before it is placed. A matrix unit takes what is
 /// loaded and then computed (scaled, cast) from registers where it can: mma both operands, wgmma
-/// the first. Casts on the way to CUDA cores are made where the operand is read.
-OperandHome operand_home(const ir::Op& dot, int operand, const Config& config,
-                         const Target& target);
+/// the first. What is loaded but stored in an order that the unit does not read goes through
+/// registers too. Casts on the way to CUDA cores are made where the operand is read.
+OperandHome operand_home(const ir::Function& fn, const ir::Op& dot, int operand,
+                         const Config& config, const Target& target);
+
+/// Whether elements of an operand that are neighbours along k are neighbours in memory; true of
+/// what the kernel computes, which is staged so.
+bool is_stored_by_k(const ir::Function& fn, const ir::Op& dot, int operand);
+
+/// Whether wgmma can read the operand from shared memory as it is stored: 16-bit elements along
+/// either dimension, others along k only.
+bool wgmma_reads_as_stored(const ir::Function& fn, const ir::Op& dot, int operand);
 
 /// The load that `value` is a transposition of (and, `through_casts`, a cast); null when it is
 /// computed.

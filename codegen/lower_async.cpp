@@ -56,7 +56,8 @@ bool reads_what_stays(const Op& product, const Op& loop) {
 
 bool is_asynchronous(const Lowering& lowering, const Op& op) {
   return op.kind == OpKind::dot &&
-         unit_of(op, lowering.config, lowering.target) == MatrixUnit::wgmma;
+         unit_of(op, lowering.config, lowering.target) == MatrixUnit::wgmma &&
+         ir::precision_of(op) != DotPrecision::two_level;
 }
 
 void settle(Lowering& lowering) {

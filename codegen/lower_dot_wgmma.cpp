@@ -2,6 +2,7 @@
 #include "tilewright/codegen/lowering.h"
 #include "tilewright/codegen/matrix_operand.h"
 #include "tilewright/codegen/matrix_unit.h"
+#include "tilewright/codegen/prelude.h"
 #include "tilewright/codegen/stage_layouts.h"
 #include "tilewright/ir/error.h"
 
@@ -81,13 +82,15 @@ ExprRef warpgroup(Lowering& lowering) {
   return name(variable);
 }
 
-void lower_dot_wgmma(Lowering& lowering, const Op& op) {
-  const Layout& layout = lowering.layout(op.result());
+namespace {
+
+/// Issues the products of one tile of k into `acc`. `accumulate` says at depth `kk` whether they
+/// are added to what is there.
+void issue_products(Lowering& lowering, const Op& op, const std::string& acc,
+                    const std::function<ExprRef(int depth)>& accumulate) {
   const MatrixInstruction& instruction = *find_instruction(MatrixUnit::wgmma, op, lowering.target);
-  const Split split = split_of(layout);
+  const Split split = split_of(lowering.layout(op.result()));
   const int64_t depth = lowering.fn.extent(op.operand(0)->type.shape[1]);
-  lowering.at_source(op);
-  const std::string acc = prepare_accumulator(lowering, op, layout);
   const ExprRef group = warpgroup(lowering);
   const bool by_rows = split.rows_groups == split.groups;
   const ExprRef group_row = by_rows ? group : group % integer(split.rows_groups);
@@ -96,29 +99,59 @@ void lower_dot_wgmma(Lowering& lowering, const Op& op) {
       fmt::format("tw::wgmma_m64n{}k{}_{}", split.n, instruction.k, instruction.type);
   const std::string& kk = lowering.vector_loop[3];
   const bool staged = is_shared(op.operand(0));
-  const bool overwrites = lowering.overwriting.contains(&op);
   const std::vector<Stmt> body = lowering.collect([&] {
     for_axis(lowering, 0, split.pieces, 1, [&](const ExprRef& piece) {
       const ExprRef row = group_row * integer(int64_t{64} * split.pieces) + piece * integer(64);
       const ExprRef to = split.pieces == 1
                              ? name(acc)
                              : call("tw::rows<2>", {address(element(acc, {piece * integer(2)}))});
-      ExprRef accumulate = integer(1);
-      if (overwrites)
-        accumulate = depth == instruction.k
-                         ? binary(">", lowering.step, lowering.first_step)
-                         : binary("||", binary(">", lowering.step, lowering.first_step),
-                                  binary(">", name(kk), integer(0)));
       const ExprRef a = staged ? operand_at(lowering, op, 0, row, name(kk))
                                : words_at(lowering, op, piece, name(kk), instruction.k);
       lowering.emit(call_stmt(call(
           function, {to, a, operand_at(lowering, op, 1, group_col * integer(split.n), name(kk)),
-                     accumulate})));
+                     accumulate(instruction.k)})));
     });
   });
   if (staged) lowering.emit(call_stmt(call("tw::wgmma_fence", {})));
   lowering.emit(loop(kk, integer(0), integer(depth), integer(instruction.k), true, body));
   lowering.emit(call_stmt(call("tw::wgmma_commit", {})));
+}
+
+/// The unit adds with fewer bits than f32 has: a sum of its own for each tile of k, added as f32
+/// when it is complete.
+void multiply_in_two_levels(Lowering& lowering, const Op& op, const std::string& acc) {
+  const Layout& layout = lowering.layout(op.result());
+  const int64_t depth = lowering.fn.extent(op.operand(0)->type.shape[1]);
+  const std::string partial = lowering.names.unique(acc + "_of_tile");
+  lowering.emit(array(cuda_type(op.result()->type.dtype), partial, register_extents(layout)));
+  settle(lowering);
+  issue_products(lowering, op, partial, [&](int step) {
+    return depth == step ? integer(0) : binary(">", name(lowering.vector_loop[3]), integer(0));
+  });
+  lowering.emit(call_stmt(call("tw::wgmma_wait<0>", {})));
+  lowering.emit(call_stmt(call("tw::complete", {name(partial)})));
+  for_registers(lowering, layout, -1, 1, [&](const RegIndex& index) {
+    lowering.emit(assign(register_element(acc, layout, index),
+                         register_element(partial, layout, index), "+="));
+  });
+}
+
+}  // namespace
+
+void lower_dot_wgmma(Lowering& lowering, const Op& op) {
+  lowering.at_source(op);
+  const std::string acc = prepare_accumulator(lowering, op, lowering.layout(op.result()));
+  if (ir::precision_of(op) == DotPrecision::two_level)
+    return multiply_in_two_levels(lowering, op, acc);
+  const int64_t depth = lowering.fn.extent(op.operand(0)->type.shape[1]);
+  const bool overwrites = lowering.overwriting.contains(&op);
+  issue_products(lowering, op, acc, [&](int step) {
+    if (!overwrites) return integer(1);
+    const ExprRef later = binary(">", lowering.step, lowering.first_step);
+    return depth == step
+               ? later
+               : binary("||", later, binary(">", name(lowering.vector_loop[3]), integer(0)));
+  });
   lowering.in_flight.push_back(op.result());
 }
 

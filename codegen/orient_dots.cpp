@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "tilewright/codegen/dot_operands.h"
 #include "tilewright/codegen/matrix_unit.h"
 #include "tilewright/ir/builder.h"
 
@@ -24,7 +25,7 @@ class Orienter {
     ir::for_each_op(fn.body(), [&](const Op& op) {
       if (op.kind != OpKind::dot || unit_of(op, config, target) != MatrixUnit::wgmma) return;
       const auto extents = fn.extents(op.result()->type.shape);
-      if (is_transposed_for_wgmma(extents[0], extents[1])) dots_.insert(&op);
+      if (is_transposed_for_wgmma(fn, op, extents[0], extents[1])) dots_.insert(&op);
     });
     ir::for_each_op(fn.body(), [&](const Op& op) {
       for (size_t i = 0; i < op.operands.size(); ++i)
@@ -140,8 +141,10 @@ class Orienter {
 
 }  // namespace
 
-bool is_transposed_for_wgmma(int64_t m, int64_t n) {
-  return m % kRows != 0 && n % kRows == 0 && m % 8 == 0;
+bool is_transposed_for_wgmma(const ir::Function& fn, const Op& dot, int64_t m, int64_t n) {
+  if (n % kRows != 0 || m % 8 != 0) return false;
+  return m % kRows != 0 ||
+         (!wgmma_reads_as_stored(fn, dot, 1) && wgmma_reads_as_stored(fn, dot, 0));
 }
 
 ir::Function orient_dots(const ir::Function& fn, const Config& config, const Target& target) {

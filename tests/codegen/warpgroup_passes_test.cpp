@@ -77,11 +77,31 @@ TEST(OrientDots, LeavesOthers) {
   mma.matrix = MatrixUnit::mma;
   EXPECT_TRUE(unchanged(kernel, mma));
   EXPECT_TRUE(unchanged(testing::product_of("nn", f32, 16, 256, 64), wgmma({16, 64, 32})));
-  EXPECT_TRUE(is_transposed_for_wgmma(8, 64));
-  EXPECT_TRUE(is_transposed_for_wgmma(72, 128));
-  EXPECT_FALSE(is_transposed_for_wgmma(64, 64));
-  EXPECT_FALSE(is_transposed_for_wgmma(12, 64));
-  EXPECT_FALSE(is_transposed_for_wgmma(16, 96));
+}
+
+bool is_transposed(const KernelCase& kernel, int64_t m, int64_t n) {
+  bool transposed = false;
+  ir::for_each_op(kernel.fn.body(), [&](const ir::Op& op) {
+    if (op.kind == ir::OpKind::dot) transposed = is_transposed_for_wgmma(kernel.fn, op, m, n);
+  });
+  return transposed;
+}
+
+// Tiles whose rows the unit does not fill but whose columns do; and second operands that it does
+// not read as they are stored, if it does read the first.
+TEST(OrientDots, ByTilesAndStrides) {
+  const KernelCase halves = testing::product_of("nn", bf16, 128, 256, 64);
+  EXPECT_TRUE(is_transposed(halves, 8, 64));
+  EXPECT_TRUE(is_transposed(halves, 72, 128));
+  EXPECT_FALSE(is_transposed(halves, 64, 64));
+  EXPECT_FALSE(is_transposed(halves, 12, 64));
+  EXPECT_FALSE(is_transposed(halves, 16, 96));
+  for (const auto& [how, transposed] :
+       {std::pair{"nn", true}, {"nt", false}, {"tn", false}, {"tt", false}}) {
+    const KernelCase bytes = testing::product_of(how, i8, 128, 256, 64);
+    EXPECT_EQ(is_transposed(bytes, 64, 64), transposed) << how;
+    EXPECT_EQ(is_transposed(bytes, 64, 32), false) << how;
+  }
 }
 
 int count(const ir::Function& fn, ir::OpKind kind) {

@@ -54,10 +54,12 @@ TEST(MatrixUnit, HalvesAreTakenFromTheFirstArchitectureThatHasTheUnit) {
 TEST(MatrixUnit, TwoLevelsTakeTheInstructionOfOne) {
   for (const char* target : kTargets)
     for (const DType b : {DType::f8e4m3, DType::f8e5m2}) {
-      const auto mma = [&](DotPrecision precision) {
-        return find(MatrixUnit::mma, DType::f8e4m3, b, DType::f32, precision, target);
-      };
-      EXPECT_EQ(mma(DotPrecision::two_level), mma(DotPrecision::ieee)) << target;
+      for (const MatrixUnit unit : {MatrixUnit::mma, MatrixUnit::wgmma}) {
+        const auto instruction = [&](DotPrecision precision) {
+          return find(unit, DType::f8e4m3, b, DType::f32, precision, target);
+        };
+        EXPECT_EQ(instruction(DotPrecision::two_level), instruction(DotPrecision::ieee)) << target;
+      }
     }
 }
 

@@ -182,6 +182,29 @@ TEST(WarpgroupProducts, OfOtherTypes) {
   expect_clean(product_of("nt", i8, kM, 80, 112), bulk_config(), {64, 32, 32});
 }
 
+// wgmma reads these types along k only: an operand stored the other way goes through registers, as
+// the first one, for which the product is transposed where it is the second.
+TEST(WarpgroupProducts, OfOperandsStoredAcrossK) {
+  for (const char* how : {"nn", "tt"})
+    for (const auto& [warps, tile] : {std::pair<int, std::vector<int64_t>>{4, {64, 64, 32}},
+                                      {8, {64, 128, 32}},
+                                      {8, {128, 64, 32}}}) {
+      for (const KernelCase& kernel :
+           {tf32_product(how, 72, 136, 56, tf32), product_of(how, i8, 80, 144, 64),
+            product_of(how, f8e4m3, 80, 144, 64)})
+        EXPECT_TRUE(expect_clean(kernel, bulk_config(warps, 3), tile).bulk_loads);
+    }
+}
+
+// Sums of tiles of k that are added as f32: one and two warpgroups, steps of one product and more.
+TEST(WarpgroupProducts, InTwoLevels) {
+  for (const DType b : {f8e4m3, f8e5m2})
+    for (const auto& [warps, tile] : {std::pair<int, std::vector<int64_t>>{4, {64, 64, 32}},
+                                      {8, {128, 128, 64}},
+                                      {8, {64, 256, 32}}})
+      expect_clean(scaled_product(f8e4m3, b, 80, 144, 160), bulk_config(warps, 3), tile);
+}
+
 TEST(WarpgroupProducts, OfEachMatrixOfABatch) {
   for (const std::vector<int>& order : {std::vector<int>{}, {1, 0, 2}, {2, 1, 0}})
     for (const int cluster : {1, 2}) {
