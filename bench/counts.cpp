@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <random>
+#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -100,7 +101,7 @@ KernelCounts emulate(const Counted& counted, const Target& target) {
   const auto traced = counted.kernel.trace(std::vector<CompileArg>(specs.begin(), specs.end()));
   std::vector<Array> arrays;
   std::vector<runtime::EmulatorArgument> arguments;
-  for (const ir::Param& param : traced->params) {
+  for (const ir::Param& param : std::span(traced->params).first(traced->launch_params())) {
     arrays.push_back(random_array(param.spec));
     arguments.push_back(
         {arrays.back().data(), param.spec.span(), param.spec.dtype, true, !param.allocated});
