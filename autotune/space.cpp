@@ -67,7 +67,7 @@ class Counter {
     for (const FieldChoice& choice : choices) {
       if (choice.is_block)
         tiles_.push_back(&choice);
-      else if (choice.is_unit || choice.name == "warps")
+      else if (choice.is_core)
         core_.push_back(&choice);
       else if (choice.is_stages)
         stages_ = &choice;
@@ -78,6 +78,7 @@ class Counter {
 
   int64_t count() {
     Config config;
+    config.tunables = canonical_(config).tunables;
     each(tiles_, 0, config, [&] { each(core_, 0, config, [&] { add(config); }); });
     return total_;
   }

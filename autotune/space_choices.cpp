@@ -199,7 +199,7 @@ FieldChoice block_choice(std::string name, size_t position, const std::vector<in
 FieldChoice unit_choice(const std::vector<UnitAndCopy>& values) {
   FieldChoice choice;
   choice.name = "matrix and copy";
-  choice.is_unit = true;
+  choice.is_unit = choice.is_core = true;
   for (const auto& [unit, copy] : values)
     choice.values.push_back(fmt::format("{} {}", to_string(unit), to_string(copy)));
   choice.find = [values](const Config& config) {
@@ -251,9 +251,11 @@ std::vector<FieldChoice> choices_for(const ir::Function& fn, const Target& targe
   }
   const bool dots = !uses.dots.empty();
   choices.push_back(unit_choice(units_for(uses, target)));
-  choices.push_back(field<int>(
+  FieldChoice warps = field<int>(
       "warps", &Config::warps,
-      dots ? std::vector<int>{1, 2, 4, 8, 12, 16} : std::vector<int>{1, 2, 4, 8, 16, 32}));
+      dots ? std::vector<int>{1, 2, 4, 8, 12, 16} : std::vector<int>{1, 2, 4, 8, 16, 32});
+  warps.is_core = true;
+  choices.push_back(std::move(warps));
   if (dots) add_dot_choices(uses, fn, target, choices);
   choices.push_back(field<int>(
       "group", &Config::group,
@@ -269,7 +271,9 @@ std::vector<FieldChoice> choices_for(const ir::Function& fn, const Target& targe
   for (int part = 1024; part < uses.longest_row && uses.longest_row >= kLongRow && part <= 8192;
        part *= 2)
     parts.push_back(part);
-  choices.push_back(field<int>("reduction_loop", &Config::reduction_loop, parts));
+  FieldChoice chunks = field<int>("reduction_loop", &Config::reduction_loop, parts);
+  chunks.is_core = true;
+  choices.push_back(std::move(chunks));
   return choices;
 }
 

@@ -19,6 +19,7 @@ struct FieldChoice {
   std::vector<std::string> values;  ///< as text, for reports
   bool is_block = false;
   bool is_unit = false;    ///< matrix unit and copies
+  bool is_core = false;    ///< no tile size, but what registers depend on: unit, warps, chunks
   bool is_stages = false;  ///< slots of rings
   /// Which value a config has; -1 when none of these.
   std::function<int(const Config&)> find;

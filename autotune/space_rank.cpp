@@ -41,7 +41,7 @@ class Ranking {
         canonical_(canonical),
         contains_(contains) {
     for (const FieldChoice& choice : choices)
-      if (choice.is_block || choice.is_unit || choice.name == "warps")
+      if (choice.is_block || choice.is_core)
         core_.push_back(&choice);
       else if (choice.is_stages)
         stages_ = &choice;
@@ -113,7 +113,7 @@ class Ranking {
     Timed best = start;
     for (int pass = 0; pass < 2; ++pass)
       for (const FieldChoice& choice : choices_) {
-        if (choice.is_block || choice.is_unit || choice.name == "warps") continue;
+        if (choice.is_block || choice.is_core) continue;
         const Config from = best.config;
         for (size_t value = 0; value < choice.values.size(); ++value) {
           Config config = from;

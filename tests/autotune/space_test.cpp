@@ -108,6 +108,18 @@ TEST(SearchSpace, ItsSizeIsTheNumberOfConfigsInIt) {
   EXPECT_EQ(size, counted_one_by_one(product.space, {0}, {16}, {1, 2, 3, 4, 5, 6, 7, 8}));
 }
 
+// Registers hold no such row, so that all configs walk it in chunks.
+TEST(SearchSpace, OfRowsTooLongToHold) {
+  const Kernel kernel(whole_rows_text(16, 200000), parse_target("sm_80"));
+  EXPECT_GT(kernel.space.size(), 0);
+  Rng rng(5);
+  for (int i = 0; i < 10; ++i) {
+    const Config config = kernel.space.sample(rng);
+    EXPECT_TRUE(kernel.space.contains(config)) << to_json(config);
+    EXPECT_GT(config.reduction_loop, 0);
+  }
+}
+
 TEST(SearchSpace, SamplesAreInItAndRepeatWithTheSeed) {
   for (const std::string& text : {product_text(1000, 520, 300, "bf16"), sum_text(5000),
                                   two_dots_text(512, 64), whole_rows_text(64, 3000)}) {
