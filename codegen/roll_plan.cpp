@@ -65,8 +65,12 @@ bool RollPlan::makes_wide(const Op& op) const {
                      [&](const Value* result) { return is_wide(result); });
 }
 
-bool RollPlan::is_sink(const Op& op) const {
-  if (op.kind == OpKind::reduce) return is_wide(op.operand(0)) && !is_wide(op.result());
+bool RollPlan::is_reduction(const Op& op) const {
+  if (op.kind != OpKind::reduce && op.kind != OpKind::combine) return false;
+  return is_wide(op.operand(0)) && !makes_wide(op);
+}
+
+bool RollPlan::is_write(const Op& op) const {
   if (!ir::writes_tensor(op.kind)) return false;
   return std::any_of(op.operands.begin(), op.operands.end(),
                      [&](const Value* operand) { return is_wide(operand); });
@@ -108,7 +112,7 @@ int RollPlan::level(const Op& op, const RegionPlan& plan) {
     ir::for_each_op(*inner, [&](const Op& nested) {
       result = std::max(result, level_of_operands(nested, plan));
     });
-  if (op.kind == OpKind::reduce && is_sink(op)) ++result;
+  if (is_reduction(op)) ++result;
   return levels_[&op] = result;
 }
 

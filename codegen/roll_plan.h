@@ -36,8 +36,9 @@ class RollPlan {
   /// Regions with sinks.
   const std::map<const ir::Region*, RegionPlan>& regions() const { return regions_; }
   bool is_wide(const ir::Value* value) const { return classes_.has(value, cls_); }
-  /// Whether the operation ends wide tiles.
-  bool is_sink(const ir::Op& op) const;
+  /// Whether the operation ends wide tiles: a reduction along the dimension, or a write.
+  bool is_sink(const ir::Op& op) const { return is_reduction(op) || is_write(op); }
+  bool is_reduction(const ir::Op& op) const;
 
  private:
   /// A read or write of memory and the steps in which it would happen: 2 n for operations between
@@ -49,6 +50,7 @@ class RollPlan {
   };
 
   bool makes_wide(const ir::Op& op) const;
+  bool is_write(const ir::Op& op) const;
   void plan_region(const ir::Region& region);
   int level(const ir::Op& op, const RegionPlan& plan);
   int level_of_operands(const ir::Op& op, const RegionPlan& plan);

@@ -8,6 +8,7 @@
 #include "tilewright/codegen/passes.h"
 #include "tilewright/codegen/roll_plan.h"
 #include "tilewright/ir/builder.h"
+#include "tilewright/ir/combine.h"
 #include "tilewright/ir/dce.h"
 #include "tilewright/ir/error.h"
 
@@ -36,6 +37,7 @@ const Value* identity(ir::Builder& builder, Fn fn, DType dtype) {
 
 /// What to call the tile in which a reduction is collected.
 std::string partial_name(const Op& reduction) {
+  if (reduction.kind == OpKind::combine) return "combined";
   switch (reduction.fn()) {
     case Fn::add:
       return "partial_sum";
@@ -48,6 +50,39 @@ std::string partial_name(const Op& reduction) {
     default:
       return fmt::format("{}_so_far", ir::info(reduction.fn()).name);
   }
+}
+
+/// Applies the function of a combine, which is one of scalars, to tiles of one shape. `outside`
+/// gives what stands for values from outside of the function.
+std::vector<const Value*> apply_to_tiles(ir::Builder& builder, const Op& combine,
+                                         const std::vector<const Value*>& lefts,
+                                         const std::vector<const Value*>& rights,
+                                         const std::function<const Value*(const Value*)>& outside) {
+  const ir::CombineView view(combine);
+  const ir::Shape& shape = lefts[0]->type.shape;
+  std::unordered_map<const Value*, const Value*> made;
+  for (size_t i = 0; i < lefts.size(); ++i) {
+    made[view.lefts[i]] = lefts[i];
+    made[view.rights[i]] = rights[i];
+  }
+  const auto tile_of = [&](const Value* value) {
+    const auto found = made.find(value);
+    const Value* scalar = found != made.end() ? found->second : outside(value);
+    return scalar->type.is_tile() ? scalar : builder.fill(scalar, shape);
+  };
+  for (const Op* op : view.body->ops) {
+    if (op->kind == OpKind::yield) continue;
+    builder.loc = op->loc;
+    const bool constant = op->kind == OpKind::constant;
+    std::vector<const Value*> operands;
+    for (const Value* operand : op->operands) operands.push_back(tile_of(operand));
+    const DType dtype = op->result()->type.dtype;
+    const ir::Type type = constant ? ir::Type::scalar(dtype) : ir::Type::value(dtype, shape);
+    made[op->result()] = builder.create(op->kind, operands, op->attributes, &type)->result();
+  }
+  std::vector<const Value*> results;
+  for (const Value* result : view.body->yields()) results.push_back(tile_of(result));
+  return results;
 }
 
 /// Rewrites one class of dimensions.
@@ -85,33 +120,70 @@ class Roller {
     if (ops.back()->kind == OpKind::yield) rewriter.clone(*ops.back());
   }
 
+  /// The wide tiles that a reduction combines.
+  static std::vector<const Value*> sources_of(const Op& op) {
+    if (op.kind == OpKind::reduce) return {op.operand(0)};
+    return ir::CombineView(op).tiles;
+  }
+
+  const Value* identity_of(ir::Rewriter& rewriter, const Op& op, size_t i) {
+    if (op.kind == OpKind::combine) return rewriter(ir::CombineView(op).identities[i]);
+    return identity(rewriter.builder(), op.fn(), op.operand(0)->type.dtype);
+  }
+
   void emit_loop(ir::Rewriter& rewriter, const std::vector<const Op*>& ops) {
     ir::Builder& builder = rewriter.builder();
-    std::vector<const Op*> reductions;
-    for (const Op* op : ops)
-      if (op->kind == OpKind::reduce && plan_.is_sink(*op)) reductions.push_back(op);
     const Op* first =
         *std::find_if(ops.begin(), ops.end(), [&](const Op* op) { return plan_.is_sink(*op); });
     builder.loc = first->loc;
     auto& axes = rewriter.target().axes;
     axes.push_back({"chunk", chunk_, true, first->loc});
     std::vector<const Value*> inits;
-    for (const Op* op : reductions) {
-      const Value* value = identity(builder, op->fn(), op->operand(0)->type.dtype);
-      inits.push_back(builder.fill(value, narrowed(op->operand(0))));
+    std::vector<std::string> names;
+    for (const Op* op : ops) {
+      if (!plan_.is_reduction(*op)) continue;
+      const std::vector<const Value*> sources = sources_of(*op);
+      for (size_t i = 0; i < sources.size(); ++i) {
+        inits.push_back(builder.fill(identity_of(rewriter, *op, i), narrowed(sources[i])));
+        names.push_back(partial_name(*op));
+      }
     }
     Op* loop = builder.tile_loop({static_cast<int64_t>(axes.size()) - 1}, false, {builder.index(0)},
                                  {builder.index(extent_)}, inits);
     const ir::LoopView view(*loop);
-    for (size_t i = 0; i < reductions.size(); ++i)
-      const_cast<Value*>(view.carried[i])->name = partial_name(*reductions[i]);
+    for (size_t i = 0; i < inits.size(); ++i) const_cast<Value*>(view.carried[i])->name = names[i];
     emit_body(rewriter, ops, view);
-    for (size_t i = 0; i < reductions.size(); ++i) {
-      builder.loc = reductions[i]->loc;
-      rewriter.replace(reductions[i]->result(),
-                       builder.reduce(reductions[i]->fn(), loop->results[i],
-                                      reductions[i]->integers(AttrKey::axes)));
+    auto carried = loop->results.begin();
+    for (const Op* op : ops)
+      if (plan_.is_reduction(*op)) finish(rewriter, *op, carried);
+  }
+
+  /// What remains of a reduction after the loop: across the positions of a chunk. `carried`: the
+  /// loop's results, which it advances past its own.
+  void finish(ir::Rewriter& rewriter, const Op& op, std::vector<const Value*>::iterator& carried) {
+    ir::Builder& builder = rewriter.builder();
+    builder.loc = op.loc;
+    if (op.kind == OpKind::reduce) {
+      rewriter.replace(op.result(),
+                       builder.reduce(op.fn(), *carried++, op.integers(AttrKey::axes)));
+      return;
     }
+    const ir::CombineView view(op);
+    std::vector<const Value*> tiles(carried, carried + static_cast<int64_t>(view.tiles.size()));
+    carried += static_cast<int64_t>(view.tiles.size());
+    Op* combined =
+        ir::make_combine(builder, tiles, rewriter(view.identities), op.integers(AttrKey::axes));
+    const ir::CombineView made(*combined);
+    for (size_t i = 0; i < tiles.size(); ++i) {
+      rewriter.replace(view.lefts[i], made.lefts[i]);
+      rewriter.replace(view.rights[i], made.rights[i]);
+    }
+    {
+      ir::Builder::Scope scope(builder, const_cast<ir::Region*>(made.body));
+      rewriter.clone_ops(*view.body);
+    }
+    for (size_t i = 0; i < op.results.size(); ++i)
+      rewriter.replace(op.results[i], combined->results[i]);
   }
 
   void emit_body(ir::Rewriter& rewriter, const std::vector<const Op*>& ops,
@@ -125,21 +197,37 @@ class Roller {
     std::vector<const Value*> next;
     for (const Op* op : ops) {
       builder.loc = op->loc;
-      if (op->kind == OpKind::reduce && plan_.is_sink(*op))
-        next.push_back(accumulate(builder, *op, loop.carried[next.size()]));
+      if (plan_.is_reduction(*op))
+        accumulate(rewriter, *op, loop.carried, next);
       else
         emit_part(rewriter, *op);
     }
     builder.yield(next);
   }
 
-  const Value* accumulate(ir::Builder& builder, const Op& op, const Value* so_far) {
-    const Value* source = op.operand(0);
-    const Value* x = parts_.at(source);
-    if (extent_ % chunk_ != 0 && !(op.fn() == Fn::add && zero_past_end(source)))
-      x = builder.select(inside(builder, source), x,
-                         builder.fill(identity(builder, op.fn(), x->type.dtype), x->type.shape));
-    return builder.binary(op.fn(), so_far, x);
+  /// Adds to `next` what the loop carries on of a reduction.
+  void accumulate(ir::Rewriter& rewriter, const Op& op, const std::vector<const Value*>& carried,
+                  std::vector<const Value*>& next) {
+    ir::Builder& builder = rewriter.builder();
+    const std::vector<const Value*> sources = sources_of(op);
+    std::vector<const Value*> so_far, parts;
+    for (size_t i = 0; i < sources.size(); ++i) {
+      const Value* x = parts_.at(sources[i]);
+      const bool zero =
+          op.kind == OpKind::reduce && op.fn() == Fn::add && zero_past_end(sources[i]);
+      if (extent_ % chunk_ != 0 && !zero)
+        x = builder.select(inside(builder, sources[i]), x,
+                           builder.fill(identity_of(rewriter, op, i), x->type.shape));
+      so_far.push_back(carried[next.size() + i]);
+      parts.push_back(x);
+    }
+    if (op.kind == OpKind::reduce) {
+      next.push_back(builder.binary(op.fn(), so_far[0], parts[0]));
+      return;
+    }
+    const auto outside = [&](const Value* value) { return rewriter(value); };
+    for (const Value* result : apply_to_tiles(builder, op, so_far, parts, outside))
+      next.push_back(result);
   }
 
   /// Which positions of the chunk are within the dimension, in the shape of `wide`'s part.

@@ -4,6 +4,7 @@
 
 #include "tilewright/codegen/roll_plan.h"
 #include "tilewright/ir/builder.h"
+#include "tilewright/ir/combine.h"
 #include "tilewright/ir/error.h"
 
 namespace tilewright::codegen {
@@ -103,6 +104,8 @@ void DimClasses::unite_op(const Op& op) {
     }
     case OpKind::reduce:
       return unite_reduced(op.operand(0), op.integers(AttrKey::axes), op.result());
+    case OpKind::combine:
+      return unite_combined(op);
     case OpKind::slice_index:
       return unite(op.operand(0), 0, op.result(), 0);
     case OpKind::tile_loop:
@@ -151,6 +154,16 @@ void DimClasses::unite_reduced(const Value* from, const std::vector<int64_t>& ax
   for (size_t i = 0; i < from->type.shape.size(); ++i)
     if (std::find(axes.begin(), axes.end(), static_cast<int64_t>(i)) == axes.end())
       unite(from, i, to, kept++);
+}
+
+void DimClasses::unite_combined(const Op& op) {
+  const ir::CombineView combine(op);
+  for (size_t i = 0; i < combine.tiles.size(); ++i) {
+    unite_all(combine.tiles[0], combine.tiles[i]);
+    unite_reduced(combine.tiles[0], op.integers(AttrKey::axes), op.results[i]);
+    refuse(op.results[i], fmt::format("the {}{} is made for all of it at once",
+                                      ir::info(op.kind).name, at_line(op.loc)));
+  }
 }
 
 void DimClasses::unite_carried(const Op& op) {

@@ -41,6 +41,7 @@ class DimClasses {
   void unite_elementwise(const ir::Op& op);
   void unite_access(const ir::Op& op);
   void unite_reduced(const ir::Value* from, const std::vector<int64_t>& axes, const ir::Value* to);
+  void unite_combined(const ir::Op& op);
   void unite_carried(const ir::Op& op);
   void refuse(const ir::Value* value, const std::string& why);
   void number_classes(const std::vector<std::pair<const ir::Value*, Loc>>& values);

@@ -107,6 +107,29 @@ inline KernelCase halves(int64_t m, int64_t n) {
                    {dense(f32, {m, n})});
 }
 
+/// The place of the largest element, and mean and sum of squares by a function of several tiles.
+inline KernelCase combined_rows(int64_t m, int64_t n) {
+  return make_case(
+      "combined_rows",
+      [](Tensor x) {
+        auto [m, n] = sizes<2>(x);
+        Tensor at = empty({m}, i64), y = empty({m, 2}, f32);
+        for (auto rows : tile(m)) {
+          Tile row = x[rows, all];
+          at[rows] = argmax(row, axis(1));
+          auto [sum, squares] = reduce(
+              axis(1), std::tuple{row, row * row}, std::tuple{0, 0},
+              [](const auto& a, const auto& b) {
+                return std::tuple{std::get<0>(a) + std::get<0>(b), std::get<1>(a) + std::get<1>(b)};
+              });
+          y[rows, 0] = sum;
+          y[rows, 1] = squares;
+        }
+        return std::tuple{at, y};
+      },
+      {dense(f32, {m, n})});
+}
+
 // --- rows that must stay whole
 
 /// The first row's elements are read after those of another row were written.

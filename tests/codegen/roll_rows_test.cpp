@@ -59,6 +59,7 @@ std::vector<Rows> kernels(int64_t n) {
   all.push_back({wide_columns(n, 6), 2});
   all.push_back({rows_in_a_loop(6, n), 1});
   all.push_back({halves(3, n), 1});
+  all.push_back({combined_rows(5, n), 1});
   return all;
 }
 
