@@ -58,19 +58,10 @@ struct CacheOptions {
   bool chooses() const {
     return !entry.empty() || !filter.kernel.empty() || !filter.device.empty();
   }
-  std::string described() const {
-    std::string text = entry;
-    for (const std::string& part : {filter.kernel, filter.device})
-      if (!part.empty()) text += (text.empty() ? "" : ", ") + part;
-    return text.empty() ? "anything" : text;
-  }
 };
 
 std::vector<tune::Entry> entries_of(Store& store, const CacheOptions& options) {
-  std::vector<tune::Entry> entries = store.entries(options.chosen());
-  if (entries.empty() && options.chooses())
-    raise(ErrorId::cache_entry, {}, store.path(), options.described());
-  return entries;
+  return chosen_entries(store, options.chosen());
 }
 
 void list(const CacheOptions& options) {

@@ -1,6 +1,7 @@
 #include "cli/cache_text.h"
 
 #include <fmt/chrono.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <ctime>
@@ -8,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/table.h"
+#include "tilewright/ir/error.h"
 
 namespace tilewright::cli {
 namespace {
@@ -95,6 +97,17 @@ std::string header_of(const tune::Entry& entry) {
 }
 
 }  // namespace
+
+std::vector<tune::Entry> chosen_entries(tune::Store& store, const tune::EntryFilter& filter) {
+  std::vector<tune::Entry> entries = store.entries(filter);
+  std::vector<std::string> named;
+  if (filter.id) named.push_back(std::to_string(*filter.id));
+  for (const std::string& name : {filter.kernel, filter.device})
+    if (!name.empty()) named.push_back(name);
+  if (entries.empty() && !named.empty())
+    raise(ErrorId::cache_entry, {}, store.path(), fmt::join(named, ", "));
+  return entries;
+}
 
 std::string entries_text(std::span<const tune::Entry> entries) {
   Table table({{"id", true},

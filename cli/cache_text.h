@@ -1,4 +1,4 @@
-// What `tilewright cache` prints: tables for people and JSON for programs.
+// What `tilewright cache` finds and prints: tables for people and JSON for programs.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,9 @@
 #include "tilewright/autotune/store.h"
 
 namespace tilewright::cli {
+
+/// The entries that a filter matches. Raises cache_entry where it names some and there are none.
+std::vector<tune::Entry> chosen_entries(tune::Store& store, const tune::EntryFilter& filter);
 
 /// A table with a line for each entry.
 std::string entries_text(std::span<const tune::Entry> entries);

@@ -9,6 +9,7 @@
 #include "cli/table.h"
 #include "tests/autotune/sample_trials.h"
 #include "tests/autotune/temporary_folder.h"
+#include "tests/support/expect_error.h"
 #include "tests/support/run_command.h"
 #include "tilewright/ir/error.h"
 
@@ -73,6 +74,13 @@ TEST_F(CacheCommand, ListsAndShowsForPeopleAndPrograms) {
   EXPECT_EQ(shown[0]["all"].size(), 3u);
   EXPECT_EQ(shown[0]["all"][2]["status"], "failed_compile");
   expect_parts(run("show 77", 1), {"no entry of " + user() + " matches 77", "cache ls"});
+}
+
+TEST_F(CacheCommand, NamesThatNoEntryHasAreErrors) {
+  Store store(path("s"));
+  EXPECT_TRUE(chosen_entries(store, {}).empty());  // all of none
+  testing::expect_error(ErrorId::cache_entry, 0, "matches 3, k, GPU; 'tilewright cache ls'",
+                        [&] { chosen_entries(store, {.id = 3, .kernel = "k", .device = "GPU"}); });
 }
 
 TEST_F(CacheCommand, RemovesWhatIsNamed) {
