@@ -94,7 +94,7 @@ void Trace::expect_own_writes(std::string_view what, Loc loc) const {
   for (const Event& event : events->second) {
     const Variable& assigned = recording_.variables[event.variable];
     if (event.write && assigned.region != body)
-      raise(ErrorId::combine_writes, event.loc.known() ? event.loc : loc, what, describe(assigned));
+      raise(ErrorId::combine_writes, loc, what, describe(assigned));
   }
 }
 

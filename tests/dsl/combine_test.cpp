@@ -26,12 +26,12 @@ TEST(Combine, RecordsItsFunction) {
   const std::string body = body_of(fn);
   const size_t at = body.find("combine");
   ASSERT_NE(at, std::string::npos) << body;
-  EXPECT_NE(body.find("combine %5, %5, %6, %7 {axes=[1]} : f32[B0], f32[B0] "
-                      "(%8: f32, %9: f32, %10: f32, %11: f32) {"),
+  EXPECT_NE(body.find("combine %8, %8, %9, %10 {axes=[1]} : f32[B0], f32[B0] "
+                      "(%13: f32, %14: f32, %15: f32, %16: f32) {"),
             std::string::npos)
       << body;
-  EXPECT_NE(body.find("binary add %8, %10"), std::string::npos) << body;
-  EXPECT_NE(body.find("binary max %9, %11"), std::string::npos) << body;
+  EXPECT_NE(body.find("binary add %13, %15"), std::string::npos) << body;
+  EXPECT_NE(body.find("binary max %14, %16"), std::string::npos) << body;
 }
 
 TEST(Combine, NarrowFloatsAreCombinedInF32) {
