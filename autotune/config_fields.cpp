@@ -48,6 +48,25 @@ Config config_of(const ConfigFields& fields) {
   return parse_config(json.dump());
 }
 
+std::string default_value(const std::string& field) {
+  const Config config;
+  const std::map<std::string, std::string> values = {
+      {"order", "as written"},
+      {"group", fmt::to_string(config.group)},
+      {"warps", fmt::to_string(config.warps)},
+      {"stages", fmt::to_string(config.stages)},
+      {"copy", std::string(to_string(config.copy))},
+      {"matrix", std::string(to_string(config.matrix))},
+      {"vector", fmt::to_string(config.vector)},
+      {"blocks_per_sm", fmt::to_string(config.blocks_per_sm)},
+      {"persistent", fmt::to_string(config.persistent)},
+      {"cluster", fmt::to_string(config.cluster)},
+      {"split_k", fmt::to_string(config.split_k)},
+      {"repitch", fmt::to_string(config.repitch)}};
+  const auto it = values.find(field);
+  return it == values.end() ? std::string() : it->second;
+}
+
 std::string field_title(const std::string& field, const ir::Function& fn) {
   int left = block_number(field);
   if (left < 0) return field;

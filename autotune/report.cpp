@@ -86,7 +86,10 @@ std::string time_plots(const SearchResult& result) {
 // What a field is when it is not in the JSON.
 std::string shown_value(const ConfigFields& fields, const std::string& name) {
   const auto it = fields.find(name);
-  if (it == fields.end()) return "default";
+  if (it == fields.end()) {
+    const std::string known = default_value(name);
+    return known.empty() ? "default" : known;
+  }
   std::string value = it->second;
   std::erase(value, '"');
   return value;

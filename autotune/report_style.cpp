@@ -47,6 +47,7 @@ svg { display: block; width: 100%; height: auto; font-family: inherit; }
 .line { fill: none; stroke: var(--dot); stroke-width: 2; }
 .bar { fill: var(--bar); }
 .bar.chosen { fill: var(--winner); }
+.tick.chosen { fill: var(--winner); font-weight: 600; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; margin: 8px 0; font-size: 13px; }
 th, td { text-align: left; padding: 4px 12px 4px 0; border-bottom: 1px solid var(--line); vertical-align: top; }

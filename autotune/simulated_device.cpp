@@ -19,8 +19,13 @@ constexpr double kReplaySeconds = 0.002;
 constexpr double kHangSeconds = 4;
 constexpr double kRestartSeconds = 0.8;
 
+// In 0 .. 1 by a text. The hash alone would give texts that end alike numbers that begin alike.
 double in_unit(const std::string& text) {
-  return static_cast<double>(runtime::hash_bytes(text).low >> 11) * 0x1p-53;
+  const runtime::Hash128 hash = runtime::hash_bytes(text);
+  uint64_t bits = hash.low ^ hash.high;
+  bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9u;
+  bits = (bits ^ bits >> 27) * 0x94d049bb133111ebu;
+  return static_cast<double>((bits ^ bits >> 31) >> 11) * 0x1p-53;
 }
 
 // Standard normal, from two uniform numbers.

@@ -161,15 +161,16 @@ std::string bars(const std::vector<Bar>& all, double most) {
   std::string svg;
   double y = 2;
   for (const Bar& bar : all) {
-    const double length = std::max(x.at(std::min(bar.value, most)) - label, 1.5);
+    const double length = std::max(x.at(std::min(bar.value, most)) - label, 3.0);
     svg += fmt::format(
         "<g><title>{0}: {1:.2f}x the best, of {2} configs</title>"
-        "<text class=\"tick\" x=\"{3}\" y=\"{4:.1f}\" text-anchor=\"end\">{0}</text>"
+        "<text class=\"tick{11}\" x=\"{3}\" y=\"{4:.1f}\" text-anchor=\"end\">{0}</text>"
         "<rect class=\"{5}\" x=\"{6}\" y=\"{7:.1f}\" width=\"{8:.1f}\" height=\"{9}\" rx=\"2\"/>"
         "<text class=\"tick\" x=\"{10:.1f}\" y=\"{4:.1f}\">{1:.2f}x <tspan "
         "class=\"faint\">({2})</tspan></text></g>\n",
         escaped(bar.label), bar.value, bar.count, label - 6, y + 13,
-        bar.chosen ? "bar chosen" : "bar", label, y + 3, length, row - 6, label + length + 6);
+        bar.chosen ? "bar chosen" : "bar", label, y + 3, length, row - 6, label + length + 6,
+        bar.chosen ? " chosen" : "");
     y += row;
   }
   svg += fmt::format("<line class=\"axis\" x1=\"{0}\" x2=\"{0}\" y1=\"0\" y2=\"{1}\"/>\n", label,

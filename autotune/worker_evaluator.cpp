@@ -54,6 +54,7 @@ WorkerEvaluator::WorkerEvaluator(const TuneRequest& request, const WorkerOptions
   if (data_file_ < 0) raise(ErrorId::worker_missing, {}, "no file for its data can be made");
   describe_params(request);
   write_data(request);
+  if (options_.patience.candidate <= 0) options_.patience.candidate = default_patience();
   cache_ = std::make_unique<runtime::CubinCache>("");  // those that lose are not kept on disk
   CompilePool::Lower lower = options.lower;
   if (!lower)
@@ -79,6 +80,17 @@ WorkerEvaluator::~WorkerEvaluator() {
 
 double WorkerEvaluator::seconds() const {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
+}
+
+double WorkerEvaluator::default_patience() const {
+  if (device_.is_emulator()) return 30;  // a C++ compiler runs first
+  double bytes = 0;
+  for (const WorkerParam& param : params_)
+    if (param.tensor) bytes += static_cast<double>(param.spec.span() * size_of(param.spec.dtype));
+  const double us =
+      predict(fn_, default_config(fn_, target_), target_, Calibration::typical(target_))
+          .microseconds;
+  return 3 + 100 * 1e-6 * us + bytes / 0.5e9;
 }
 
 void WorkerEvaluator::describe_params(const TuneRequest& request) {
@@ -232,7 +244,13 @@ std::optional<WorkerAnswer> WorkerEvaluator::ask(const WorkerJob& job, double se
   const std::optional<std::string> message = worker_->receive(seconds, message_length);
   if (message) {
     try {
-      return parse_answer(*message);
+      WorkerAnswer answer = parse_answer(*message);
+      if (answer.ends) {
+        last_end_ = "the device became unusable";
+        last_timed_out_ = false;
+        worker_.reset();
+      }
+      return answer;
     } catch (const std::exception& error) {
       last_end_ = fmt::format("its answer cannot be read: {}", error.what());
       worker_.reset();
@@ -360,7 +378,7 @@ Attempt WorkerEvaluator::recheck_one(const Config& config) {
   ensure_worker();
   const Config& reference = reference_ ? *reference_ : config;
   if (!load_again(reference) || !load_again(config))
-    return worker_->alive()
+    return worker_ && worker_->alive()
                ? Attempt{Trial::Status::crashed, "it could not be loaded a second time"}
                : ended();
   WorkerJob job;

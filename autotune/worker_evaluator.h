@@ -68,6 +68,7 @@ class WorkerEvaluator : public Evaluator {
     bool disproved = false;  // by candidates that agreed on another result
   };
 
+  double default_patience() const;
   void describe_params(const TuneRequest& request);
   void write_data(const TuneRequest& request);
   void interpret_reference();

@@ -116,6 +116,7 @@ std::string to_message(const WorkerAnswer& answer) {
                      {"message", answer.message},
                      {"disproved", answer.disproved},
                      {"verified", answer.verified},
+                     {"ends", answer.ends},
                      {"times", answer.times},
                      {"messages", answer.messages}});
 }
@@ -128,6 +129,7 @@ WorkerAnswer parse_answer(std::string_view message) {
   json.at("message").get_to(answer.message);
   json.at("disproved").get_to(answer.disproved);
   json.at("verified").get_to(answer.verified);
+  json.at("ends").get_to(answer.ends);
   json.at("times").get_to(answer.times);
   json.at("messages").get_to(answer.messages);
   return answer;

@@ -59,6 +59,7 @@ struct WorkerAnswer {
   std::string message = {};
   std::vector<int> disproved = {};  ///< ids that passed before and turned out to be wrong
   bool verified = false;            ///< a verified result is known now
+  bool ends = false;                ///< the device is unusable: the worker ends behind this
   std::vector<std::vector<double>> times = {};
   std::vector<std::string> messages = {};  ///< recheck: one for each id, empty when it is right
 };

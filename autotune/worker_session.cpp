@@ -55,6 +55,7 @@ WorkerAnswer WorkerSession::answer(const WorkerJob& job) {
     answer.problem = text_of(error);
     must_end_ = device_ == nullptr || !device_->healthy();
   }
+  answer.ends = must_end_;
   return answer;
 }
 

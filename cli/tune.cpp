@@ -183,10 +183,6 @@ void print_summary(Session& session, const Search& search) {
   compare(tune::measured_trial(result, default_config(*search.fn, session.device.target)),
           "default");
   fmt::print("  ended    because {}\n", tune::to_string(result.ending));
-  for (const tune::Trial& trial : result.trials)
-    if (trial.status == tune::Trial::Status::wrong)
-      fmt::print("  wrong    {}\n           {}\n", trial.message,
-                 tune::reproducer(*search.fn, session.device.target, trial));
   fmt::print("  {}\n", search.stored ? "kept in " + tune::Store::user().path()
                                      : "not kept: the store cannot be written");
 }

@@ -75,7 +75,7 @@ class TuneWorker : public ::testing::Test {
   static WorkerOptions options(const ir::Function& fn, const ir::Function& other) {
     WorkerOptions made;
     made.compile_threads = 1;
-    made.patience.candidate = 8;
+    made.patience.candidate = 5;
     made.lower = [&fn, &other](const Config& config) {
       const Target target = parse_target("sm_80");
       const codegen::Plan plan = codegen::lower(config.warps == 8 ? other : fn, config, target);

@@ -1,6 +1,7 @@
 #include "tests/support/fake_cuda.h"
 
 #include <cuda.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -23,11 +24,23 @@ struct FakeModule {
   std::set<std::string> functions;
 };
 
+struct FakeEvent {
+  double at = 0;  // microseconds
+};
+
+// What was captured: the names of the kernels.
+struct FakeGraph {
+  std::vector<std::string> kernels;
+};
+
 std::mutex mutex;
 FakeCuda state;
 std::map<char*, size_t> memory;
 thread_local std::vector<void*> contexts;
-char primary;  // its address is the primary context
+char primary;                   // its address is the primary context
+FakeGraph* captured = nullptr;  // being made from state.capturing
+double clock_us = 0;            // goes on with each kernel
+bool faulted = false;           // a kernel has made the context unusable
 
 // Fails the call that a test has chosen.
 CUresult result(const char* call) {
@@ -36,7 +49,28 @@ CUresult result(const char* call) {
   return static_cast<CUresult>(state.fail_code);
 }
 
+// Floats in each tensor of the kernels below; 0 where there are none of these.
+int named_elements() {
+  const char* text = std::getenv("FAKE_CUDA_ELEMENTS");
+  return text != nullptr ? std::atoi(text) : 0;
+}
+
+// In a process that is no test, kernels are known by the ends of their names: c = a + b, in so many
+// microseconds ("_3us"), or something that goes wrong.
+void run_named(const std::string& kernel, void** params) {
+  if (kernel.ends_with("_crash")) std::abort();
+  while (kernel.ends_with("_hang")) ::pause();
+  if (kernel.ends_with("_fault")) faulted = true;
+  const auto tensor = [&](int i) { return *static_cast<float**>(params[i]); };
+  for (int i = 0; i < named_elements(); ++i)
+    tensor(2)[i] = kernel.ends_with("_wrong") ? tensor(0)[i] : tensor(0)[i] + tensor(1)[i];
+}
+double duration_of(const std::string& kernel) {
+  return kernel.ends_with("us") ? std::atof(kernel.c_str() + kernel.rfind('_') + 1) : 1;
+}
+
 CUresult needs_context(const char* call) {
+  if (faulted) return CUDA_ERROR_ILLEGAL_ADDRESS;
   return contexts.empty() || contexts.back() == nullptr ? CUDA_ERROR_INVALID_CONTEXT : result(call);
 }
 
@@ -66,12 +100,18 @@ CUresult launch(const char* call, FakeLaunch made, CUfunction function, void** p
   const CUresult code = needs_context(call);
   if (code != CUDA_SUCCESS) return code;
   made.kernel = *reinterpret_cast<std::string*>(function);
+  if (captured != nullptr && made.stream == state.capturing) {
+    captured->kernels.push_back(made.kernel);
+    return CUDA_SUCCESS;
+  }
+  clock_us += duration_of(made.kernel);
   made.context = contexts.back();
   if (state.recording) {
     std::lock_guard lock(mutex);
     state.launches.push_back(made);
   }
   if (state.run != nullptr) state.run(made.kernel.c_str(), params);
+  if (named_elements() > 0) run_named(made.kernel, params);
   return CUDA_SUCCESS;
 }
 
@@ -299,18 +339,54 @@ CUresult cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
 }
 
 CUresult cuEventCreate(CUevent* event, unsigned) {
-  *event = reinterpret_cast<CUevent>(new char);
+  *event = reinterpret_cast<CUevent>(new FakeEvent);
   return needs_context("cuEventCreate");
 }
 CUresult cuEventDestroy_v2(CUevent event) {
-  delete reinterpret_cast<char*>(event);
+  delete reinterpret_cast<FakeEvent*>(event);
   return CUDA_SUCCESS;
 }
-CUresult cuEventRecord(CUevent, CUstream) { return needs_context("cuEventRecord"); }
+CUresult cuEventRecord(CUevent event, CUstream) {
+  reinterpret_cast<FakeEvent*>(event)->at = clock_us;
+  return needs_context("cuEventRecord");
+}
 CUresult cuEventSynchronize(CUevent) { return needs_no_capture("cuEventSynchronize"); }
-CUresult cuEventElapsedTime(float* milliseconds, CUevent, CUevent) {
-  *milliseconds = 1.5f;
+CUresult cuEventElapsedTime(float* milliseconds, CUevent begin, CUevent end) {
+  const double us = reinterpret_cast<FakeEvent*>(end)->at - reinterpret_cast<FakeEvent*>(begin)->at;
+  *milliseconds = named_elements() > 0 ? static_cast<float>(us / 1000) : 1.5f;
   return needs_context("cuEventElapsedTime");
+}
+
+CUresult cuStreamBeginCapture_v2(CUstream stream, CUstreamCaptureMode) {
+  captured = new FakeGraph;
+  state.capturing = stream;
+  return needs_context("cuStreamBeginCapture");
+}
+CUresult cuStreamEndCapture(CUstream, CUgraph* graph) {
+  *graph = reinterpret_cast<CUgraph>(std::exchange(captured, nullptr));
+  state.capturing = nullptr;
+  return result("cuStreamEndCapture");
+}
+CUresult cuGraphInstantiateWithFlags(CUgraphExec* made, CUgraph graph, unsigned long long) {
+  *made = reinterpret_cast<CUgraphExec>(new FakeGraph(*reinterpret_cast<FakeGraph*>(graph)));
+  return result("cuGraphInstantiateWithFlags");
+}
+CUresult cuGraphDestroy(CUgraph graph) {
+  delete reinterpret_cast<FakeGraph*>(graph);
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphExecDestroy(CUgraphExec graph) {
+  delete reinterpret_cast<FakeGraph*>(graph);
+  return CUDA_SUCCESS;
+}
+CUresult cuGraphLaunch(CUgraphExec graph, CUstream) {
+  for (const std::string& kernel : reinterpret_cast<FakeGraph*>(graph)->kernels)
+    clock_us += duration_of(kernel);
+  return needs_context("cuGraphLaunch");
+}
+CUresult cuMemGetInfo_v2(size_t* free, size_t* total) {
+  *free = *total = size_t{1} << 26;
+  return needs_context("cuMemGetInfo");
 }
 
 CUresult cuPointerGetAttribute(void* value, CUpointer_attribute attribute, CUdeviceptr address) {
