@@ -210,9 +210,11 @@ void EmulatedCluster::on_access(uintptr_t address, int64_t bytes, int kind, cons
     return;
   }
   if (run_.module.contains(address)) return;
+  if ((kind & 16) != 0) return shadow_.acquire(address);
   AgentAccess access = thread_access(address, bytes, write, code_of(pc));
   access.aligned = (kind & 2) == 0;
   access.atomic = (kind & 4) != 0;
+  access.releases = (kind & 8) != 0;
   if (!shadow_.access(access, clocks_.view(running_), block_of(running_))) abandon();
   if (run_.counts) log(address, bytes, access.code);
 }

@@ -35,6 +35,7 @@ struct MemoryCell {
   bool noted_write = false;       ///< likewise
   bool noted_atomic = false;      ///< likewise
   bool atomic = false;            ///< the last write was an atomic
+  uint32_t noted_after = 0;       ///< releases of the cluster when these were noted
 };
 
 /// What the grid knows about one element of a tensor: one writer and two readers of different
@@ -43,7 +44,8 @@ struct GridCell {
   uint32_t writer = 0, write_code = 0;
   uint32_t reader[2] = {}, read_code[2] = {};
   uint16_t write_thread = 0, read_thread[2] = {};
-  bool atomic = false;  ///< the write was an atomic
+  uint32_t write_after = 0, read_after[2] = {};  ///< releases of that cluster before it
+  bool atomic = false;                           ///< the write was an atomic
 };
 
 /// Tensors with bytes in common, copied to a place of their own.

@@ -21,7 +21,7 @@ struct Dim3 {
 /// shared with the host prelude, `pc` is where the code that calls continues.
 struct EmulatorHooks {
   /// kind: 0 a read, 1 a write; plus 2 for one that the GPU may make in smaller pieces; 5 an
-  /// atomic.
+  /// atomic, plus 8 for one that releases; 16 after an atomic that acquires.
   void (*access)(const void* address, unsigned long bytes, int kind, const void* pc);
   unsigned char* (*shared)();
   Dim3 (*thread)();

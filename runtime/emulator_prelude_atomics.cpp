@@ -32,12 +32,21 @@ std::string next_of(const AtomicForm& form) {
   return fmt::format("{}(old, value)", form.dtype == DType::f32 ? form.name : "::" + form.name);
 }
 
+/// The flags of an order, as the host prelude names them.
+std::string_view order_of(const AtomicForm& form) {
+  if (form.order == "release") return "tw_releases";
+  if (form.order == "acquire") return "tw_acquires";
+  return form.order == "acq_rel" ? "tw_releases | tw_acquires" : "0";
+}
+
 }  // namespace
 
 std::string_view atomic_hook_calls() {
   return R"(
-TW_PLAIN unsigned long tw_emu_atomic_read(const void* at, unsigned bytes) {
-  tw_hooks.access(at, bytes, 5, TW_HERE);
+enum { tw_releases = 8, tw_acquires = 16 };
+TW_PLAIN void tw_emu_acquire(const void* at) { tw_hooks.access(at, 1, tw_acquires, TW_HERE); }
+TW_PLAIN unsigned long tw_emu_atomic_read(const void* at, unsigned bytes, int order) {
+  tw_hooks.access(at, bytes, 5 | (order & tw_releases), TW_HERE);
   if (bytes == 8) return __atomic_load_n((const unsigned long*)at, __ATOMIC_SEQ_CST);
   if (bytes == 4) return __atomic_load_n((const unsigned*)at, __ATOMIC_SEQ_CST);
   return __atomic_load_n((const unsigned short*)at, __ATOMIC_SEQ_CST);
@@ -61,20 +70,22 @@ TW_PLAIN TwSwap tw_emu_atomic_swap(void* at, unsigned long seen, unsigned long n
   }
   return swap;
 }
-template <class T, class F> inline T tw_atomic(T* at, F update) {
-  unsigned long bits = tw_emu_atomic_read(at, sizeof(T));
+template <class T, class F> inline T tw_atomic(T* at, int order, F update) {
+  unsigned long bits = tw_emu_atomic_read(at, sizeof(T), order);
+  T old;
   for (;;) {
-    T old;
     __builtin_memcpy(&old, &bits, sizeof(T));
     bool changes = true;
     const T next = update(old, changes);
-    if (!changes) return old;
+    if (!changes) break;
     unsigned long next_bits = 0;
     __builtin_memcpy(&next_bits, &next, sizeof(T));
     const TwSwap swap = tw_emu_atomic_swap(at, bits, next_bits, sizeof(T));
-    if (swap.done) return old;
+    if (swap.done) break;
     bits = swap.seen;
   }
+  if (order & tw_acquires) tw_emu_acquire(at);
+  return old;
 }
 )";
 }
@@ -87,23 +98,24 @@ std::string atomic_twin(std::string_view helper) {
     return fmt::format(R"(inline void {}({}* at, const {}* values) {{
   for (int i = 0; i < {}; ++i) {{
     const {} value = values[i];
-    tw_atomic(at + i, [&]({} old, bool&) {{ return {}; }});
+    tw_atomic(at + i, {}, [&]({} old, bool&) {{ return {}; }});
   }}
 }}
 )",
-                       helper, type, type, form->count, type, type, next_of(*form));
+                       helper, type, type, form->count, type, order_of(*form), type,
+                       next_of(*form));
   const bool cas = form->name == "cas";
   const std::string same =
       cas ? fmt::format(" changes = __builtin_memcmp(&old, &expected, {}) == 0;",
                         size_of(form->dtype))
           : "";
   return fmt::format(R"(inline {} {}({}* at, {}{} value) {{
-  {}tw_atomic(at, [&]({} old, bool& changes) -> {} {{{} return {}; }});
+  {}tw_atomic(at, {}, [&]({} old, bool& changes) -> {} {{{} return {}; }});
 }}
 )",
                      form->gives ? type : "void", helper, type, cas ? type + " expected, " : "",
-                     type, form->gives ? "return " : "", type, type, cas ? same : " (void)changes;",
-                     next_of(*form));
+                     type, form->gives ? "return " : "", order_of(*form), type, type,
+                     cas ? same : " (void)changes;", next_of(*form));
 }
 
 }  // namespace tilewright::runtime

@@ -11,6 +11,7 @@
 #include "tilewright/runtime/emulator_findings.h"
 #include "tilewright/runtime/emulator_memory.h"
 #include "tilewright/runtime/emulator_module.h"
+#include "tilewright/runtime/emulator_order.h"
 
 namespace tilewright::runtime {
 
@@ -47,6 +48,7 @@ struct EmulatorRun {
   std::atomic<int64_t> next_cluster = 0;
   std::atomic<int64_t> barriers = 0;
   std::atomic<bool> stopped = false;  ///< by a mistake after which nothing sensible can run
+  GridOrder order = {};
   std::mutex assertion_mutex = {};
   std::optional<FailedAssertion> assertion = {};  ///< the first that failed
 };

@@ -39,6 +39,8 @@ ClusterShadow::ClusterShadow(EmulatorRun& run, std::vector<std::byte*> shared,
 
 void ClusterShadow::begin_cluster(int64_t first_block) {
   first_block_ = first_block;
+  known_.clear();
+  releases_ = 0;
   ++runs_;
 }
 
@@ -190,10 +192,23 @@ bool ClusterShadow::check_cell(const AgentAccess& access, const View& view, cons
   return true;
 }
 
-// Races between clusters: the first access of each kind by this one is compared with those of
-// others, under the element's lock.
+/// Whether an access by `block` (numbered from 1), after so many releases of its cluster, is one of
+/// another cluster that nothing orders before what this one does now.
+bool ClusterShadow::is_unordered(uint32_t block, uint32_t after) const {
+  if (block == 0) return false;
+  const auto size = static_cast<int64_t>(shared_.size());
+  const int64_t first = (int64_t{block} - 1) / size * size;
+  if (first == first_block_) return false;
+  const auto known = known_.find(first);
+  return known == known_.end() || known->second <= after;
+}
+
+// Races between clusters: the first access of each kind by this one (since its last release) is
+// compared with those of others, under the element's lock.
 void ClusterShadow::note_in_grid(const AgentAccess& access, const Place& place, int64_t index,
                                  MemoryCell& cell) {
+  if (cell.noted_after != releases_) cell.noted_read = cell.noted_write = cell.noted_atomic = false;
+  cell.noted_after = releases_;
   bool& noted = access.atomic  ? cell.noted_atomic
                 : access.write ? cell.noted_write
                                : cell.noted_read;
@@ -203,29 +218,32 @@ void ClusterShadow::note_in_grid(const AgentAccess& access, const Place& place, 
   if (access.write) std::atomic_ref<bool>(region.dirty).store(true, std::memory_order_relaxed);
   const Agent& who = agents_[static_cast<size_t>(access.issuer)];
   const uint32_t self = static_cast<uint32_t>(first_block_ + who.block) + 1;
-  const auto elsewhere = [&](uint32_t block) {
-    const int64_t number = int64_t{block} - 1 - first_block_;
-    return block != 0 && (number < 0 || number >= static_cast<int64_t>(shared_.size()));
-  };
   AccessSite other{0, -1, 0, "write"};
   {
     std::lock_guard lock(run_.memory.lock_of(region.base + index * region.element));
     GridCell& seen = region.grid[static_cast<size_t>(index)];
-    if (elsewhere(seen.writer) && !(access.atomic && seen.atomic))
+    if (is_unordered(seen.writer, seen.write_after) && !(access.atomic && seen.atomic))
       other = {seen.write_code, int64_t{seen.writer} - 1, seen.write_thread, "write"};
     for (int i = 0; i < 2 && access.write; ++i)
-      if (other.block < 0 && elsewhere(seen.reader[i]))
+      if (other.block < 0 && is_unordered(seen.reader[i], seen.read_after[i]))
         other = {seen.read_code[i], int64_t{seen.reader[i]} - 1, seen.read_thread[i], "read"};
     if (access.write) {
       seen.writer = self;
       seen.atomic = access.atomic;
       seen.write_code = access.code;
       seen.write_thread = static_cast<uint16_t>(who.thread);
-    } else if (seen.reader[0] == 0 || (seen.reader[1] == 0 && elsewhere(seen.reader[0]))) {
-      const int slot = seen.reader[0] != 0;
-      seen.reader[slot] = self;
-      seen.read_code[slot] = access.code;
-      seen.read_thread[slot] = static_cast<uint16_t>(who.thread);
+      seen.write_after = releases_;
+    } else {
+      // A place of its own, an empty one, or that of a reader that is known to be over.
+      int slot = -1;
+      for (int i = 1; i >= 0; --i)
+        if (!is_unordered(seen.reader[i], seen.read_after[i])) slot = i;
+      if (slot >= 0) {
+        seen.reader[slot] = self;
+        seen.read_code[slot] = access.code;
+        seen.read_thread[slot] = static_cast<uint16_t>(who.thread);
+        seen.read_after[slot] = releases_;
+      }
     }
   }
   if (other.block < 0) return;
@@ -262,7 +280,11 @@ bool ClusterShadow::access(const AgentAccess& access, const View& view, int bloc
   const Place place = locate(access.address, block);
   if (!check_place(access, place)) return false;
   if (!run_.checked) return true;  // plain accesses are not seen, so nothing is known
-  bool checked = true;             // one finding for an access of several elements is enough
+  if (access.releases) {
+    known_[first_block_] = ++releases_;
+    run_.order.release(access.address, known_);
+  }
+  bool checked = true;  // one finding for an access of several elements is enough
   const int64_t last = (place.offset + access.bytes - 1) / place.element;
   for (int64_t index = place.offset / place.element; index <= last; ++index) {
     MemoryCell& cell = (*place.cells)[static_cast<size_t>(index)];

@@ -27,8 +27,9 @@ struct AgentAccess {
   uintptr_t address = 0;
   int64_t bytes = 0;
   bool write = false;
-  bool atomic = false;  ///< a write that reads too, and needs no order among others of its kind
-  bool aligned = true;  ///< must be a multiple of its size
+  bool atomic = false;    ///< a write that reads too, and needs no order among others of its kind
+  bool releases = false;  ///< an atomic: who acquires from it knows what was done before
+  bool aligned = true;    ///< must be a multiple of its size
   uint32_t code = 0;
   int agent = 0;
   Clock when = 0;                 ///< of the agent
@@ -62,6 +63,9 @@ class ClusterShadow {
   /// The same when the thread has waited for the copy: to others it is a write of this moment.
   void end_copy(const AgentAccess& write, int block);
 
+  /// After an atomic that acquires: what was released with its element is known.
+  void acquire(uintptr_t address) { run_.order.acquire(address, known_); }
+
   Place locate(uintptr_t address, int block);
   /// "bytes 4 to 7 of shared memory", "byte 3 of 'a'".
   std::string where(const Place& place, int64_t offset, int64_t bytes) const;
@@ -77,6 +81,7 @@ class ClusterShadow {
   void note(const AgentAccess& access, const View& view, MemoryCell& cell);
   void note_in_grid(const AgentAccess& access, const Place& place, int64_t index, MemoryCell& cell);
   void refresh(MemoryCell& cell) const;
+  bool is_unordered(uint32_t block, uint32_t after) const;
   void conflict(const AgentAccess& access, const Place& place, int64_t index, int other,
                 AccessSite site, bool other_wrote);
 
@@ -86,6 +91,8 @@ class ClusterShadow {
   std::vector<std::vector<MemoryCell>> shared_cells_;  // of each block
   std::vector<std::vector<MemoryCell>> region_cells_;
   int64_t first_block_ = 0;
+  KnownReleases known_;    // of other clusters, and of this one how many there were
+  uint32_t releases_ = 0;  // of this cluster
   uint32_t runs_ = 0;
 };
 

@@ -366,6 +366,23 @@ inline std::vector<KernelCase> memory_kernels() {
   return all;
 }
 
+/// Programs leave their parts in a table; the last one, whichever it is, adds them up.
+inline KernelCase last_adds_up(int64_t n, Order order) {
+  return make_case("last_adds_up",
+                   [order](Tensor x) {
+                     Tensor count = zeros_tensor({1}, i32), parts = empty({8}, f32);
+                     Tensor total = empty({1}, f32);
+                     const Size each_one = x.size(0) / 8;
+                     for (auto part : grid(8)) {
+                       parts[part] = sum(x.narrow(0, part * each_one, each_one)[all]);
+                       Tile before = atomic_add(count[0], 1, {.order = order});
+                       if_(before == 7, [&] { total[0] = sum(parts[all]); });
+                     }
+                     return std::tuple{total, count, parts};
+                   },
+                   {dense(f32, {n})});
+}
+
 inline std::vector<KernelCase> atomic_kernels() {
   std::vector<KernelCase> all;
   all.push_back(histogram(i32, 50));
@@ -376,6 +393,7 @@ inline std::vector<KernelCase> atomic_kernels() {
   for (const DType dtype : {i32, f32, bf16}) all.push_back(atomic_extremes(dtype, 40));
   all.push_back(scalar_atomics(5));
   all.push_back(split_product(f32, 12, 16, 16));
+  all.push_back(last_adds_up(64, Order::acq_rel));
   return all;
 }
 

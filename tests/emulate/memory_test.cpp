@@ -88,6 +88,19 @@ TEST(MemoryChecks, AStoreInPlaceOfAnAtomicIsARace) {
   EXPECT_NE(report.find("race on a tensor"), std::string::npos) << report;
 }
 
+TEST(MemoryChecks, DataPassedByARelaxedAtomicIsARace) {
+  const Config config = emulate_config(last_adds_up(64, Order::relaxed), {8}, 1, 1, CopyKind::sync);
+  for (const auto& [order, races] : {std::pair{Order::relaxed, true},
+                                     {Order::acquire, true},
+                                     {Order::release, true},
+                                     {Order::acq_rel, false}}) {
+    const KernelCase kernel = last_adds_up(64, order);
+    const codegen::Plan plan = codegen::lower(kernel.fn, config, parse_target("sm_80"));
+    const std::string report = emulate_case(kernel, plan, config).emulation.report();
+    EXPECT_EQ(report.find("race on a tensor") != std::string::npos, races) << report;
+  }
+}
+
 TEST(MemoryChecks, AnAtomicOnWhatNobodyWroteIsReported) {
   const KernelCase kernel = make_case("unset",
                                       [](Tensor x) {
