@@ -1,5 +1,8 @@
 #include "tilewright/autotune/choose_config.h"
 
+#include <dlfcn.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -9,6 +12,7 @@
 #include "tilewright/ir/error.h"
 #include "tilewright/ir/log.h"
 #include "tilewright/runtime/executable.h"
+#include "tilewright/runtime/hash.h"
 
 namespace tilewright::tune {
 namespace {
@@ -20,6 +24,27 @@ constexpr std::array<std::string_view, 6> kSources = {"a pin",        "a store",
 // the model's pick, by the model.
 constexpr double kNear = 2;
 constexpr double kMuchSlower = 1.25;
+
+// Size and time of the file that this code is in: another build may have another model.
+std::string build_stamp() {
+  static const std::string stamp = [] {
+    Dl_info library{};
+    struct stat file {};
+    const bool known = dladdr(reinterpret_cast<void*>(&choose_config), &library) != 0 &&
+                       library.dli_fname != nullptr && stat(library.dli_fname, &file) == 0;
+    return known ? fmt::format("{} {}.{}", file.st_size, file.st_mtim.tv_sec, file.st_mtim.tv_nsec)
+                 : std::string();
+  }();
+  return stamp;
+}
+
+// Everything that the model's pick depends on.
+std::string pick_key(uint64_t code, const Target& target, const Calibration& calibration) {
+  const std::string text =
+      fmt::format("{:016x} {} {} {} {}\n{}", code, target.name(), target.multiprocessors,
+                  target.shared_bytes, build_stamp(), to_json(calibration));
+  return runtime::hash_bytes(text).hex();
+}
 
 // Goes through the sources of one request.
 class Chooser {
@@ -116,8 +141,15 @@ class Chooser {
 
   std::optional<Choice> modelled() { return tried(pick(), ConfigSource::model, {}); }
 
+  // Kept between processes: choosing takes a tenth of a second.
   const Config& pick() {
-    if (!pick_) pick_ = model_pick(*request_.fn, request_.target, calibration());
+    if (pick_) return *pick_;
+    const std::string name = pick_key(key_.code, request_.target, calibration());
+    pick_ = Store::user().pick(name);
+    if (!pick_) {
+      pick_ = model_pick(*request_.fn, request_.target, calibration());
+      Store::user().set_pick(name, *pick_);
+    }
     return *pick_;
   }
   const Calibration& calibration() {

@@ -240,9 +240,9 @@ struct Store::State {
     std::lock_guard lock(mutex);
     return file.read(use);
   }
-  bool write(const std::function<void(const Database&)>& use) {
+  bool write(const std::function<void(const Database&)>& use, LogLevel level = LogLevel::warning) {
     std::lock_guard lock(mutex);
-    return file.write(use);
+    return file.write(use, level);
   }
 };
 
@@ -425,6 +425,29 @@ bool Store::set_calibration(std::string_view device, std::string_view driver,
         .bind(now())
         .step();
   });
+}
+
+std::optional<Config> Store::pick(std::string_view key) {
+  std::optional<Config> config;
+  state_->read([&](const Database& db) {
+    Statement query = db.prepare("SELECT config FROM pick WHERE key=?");
+    if (query.bind(key).step()) config = config_of(query.text(0));
+  });
+  return config;
+}
+
+void Store::set_pick(std::string_view key, const Config& config) {
+  constexpr int64_t kept = 90 * 86400;  // seconds
+  state_->write(
+      [&](const Database& db) {
+        db.prepare("DELETE FROM pick WHERE time<?").bind(now() - kept).step();
+        db.prepare("INSERT OR REPLACE INTO pick(key, config, time) VALUES(?, ?, ?)")
+            .bind(key)
+            .bind(to_json(config))
+            .bind(now())
+            .step();
+      },
+      LogLevel::info);
 }
 
 std::string Store::check() {

@@ -108,6 +108,12 @@ class Store {
   std::optional<std::string> calibration(std::string_view device, std::string_view driver);
   bool set_calibration(std::string_view device, std::string_view driver, std::string_view text);
 
+  /// A config that the model chose, as kept by set_pick for a key of its maker's: it takes longer
+  /// to compute than to read.
+  std::optional<Config> pick(std::string_view key);
+  /// Also forgets picks that are months old. A place that cannot be written is no warning.
+  void set_pick(std::string_view key, const Config& config);
+
   /// Empty when the file is sound, else what SQLite's integrity_check says, or why it cannot be
   /// asked.
   std::string check();

@@ -44,6 +44,7 @@ CREATE INDEX trial_entry ON trial(entry, config, time);
 CREATE TABLE calibration(
   device TEXT NOT NULL, driver TEXT NOT NULL, text TEXT NOT NULL, time INTEGER NOT NULL,
   PRIMARY KEY(device, driver));
+CREATE TABLE pick(key TEXT PRIMARY KEY, config TEXT NOT NULL, time INTEGER NOT NULL);
 )sql";
 
 // f_type of file systems that one machine alone writes, so that its processes share memory.
@@ -101,10 +102,12 @@ std::string_view journal_mode(int64_t type) {
 }
 
 bool StoreFile::read(const std::function<void(const Database&)>& use) {
+  level_ = LogLevel::warning;
   return attempt(Purpose::read, use);
 }
 
-bool StoreFile::write(const std::function<void(const Database&)>& use) {
+bool StoreFile::write(const std::function<void(const Database&)>& use, LogLevel level) {
+  level_ = level;
   if (read_only_) return give_up("it is for reading only");
   return attempt(Purpose::write, [&](const Database& db) {
     Transaction transaction(db);
@@ -133,9 +136,9 @@ bool StoreFile::attempt(Purpose purpose, const std::function<void(const Database
 bool StoreFile::give_up(const std::string& problem) {
   problem_ = problem;
   if (!warned_)
-    log(LogLevel::warning, "results of tuning in {} are not used or not kept: {}",
+    log(level_, "results of tuning in {} are not used or not kept: {}",
         path_.empty() ? "the cache folder" : path_, problem);
-  warned_ = true;
+  warned_ |= level_ == LogLevel::warning;
   return false;
 }
 

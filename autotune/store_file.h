@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "tilewright/autotune/sqlite.h"
+#include "tilewright/ir/log.h"
 
 namespace tilewright::tune {
 
@@ -28,8 +29,9 @@ class StoreFile {
   /// `problem` says why, and a warning was given once. A damaged file is set aside; `use` may run
   /// twice then.
   bool read(const std::function<void(const Database&)>& use);
-  /// The same in one transaction on a file that is made if it is missing.
-  bool write(const std::function<void(const Database&)>& use);
+  /// The same in one transaction on a file that is made if it is missing. `level`: of the warning,
+  /// where what cannot be kept is no loss.
+  bool write(const std::function<void(const Database&)>& use, LogLevel level = LogLevel::warning);
 
   /// Why the last read or write returned false.
   const std::string& problem() const { return problem_; }
@@ -54,6 +56,7 @@ class StoreFile {
   uint64_t device_ = 0, inode_ = 0;  // of the file that is open
   std::string problem_;
   bool warned_ = false;
+  LogLevel level_ = LogLevel::warning;  // of problems, just now
 };
 
 }  // namespace tilewright::tune

@@ -86,6 +86,22 @@ TEST_F(Choosing, WithoutResultsTheModelChooses) {
   expect_choice(choose(64, TunePolicy::off), default_config(*fn, kTarget), ConfigSource::fallback);
 }
 
+TEST_F(Choosing, TheModelsPickIsReadTheSecondTime) {
+  const Choice first = choose(64, TunePolicy::cached);
+  Database store(path("cache/tuning.sqlite"), Database::Mode::existing);
+  EXPECT_EQ(store.number("SELECT count(*) FROM pick"), 1);
+  expect_choice(choose(64, TunePolicy::cached), first.kernel.config(), ConfigSource::model);
+  store.execute("UPDATE pick SET config='{\"block\":[16,32,16]}'");
+  expect_choice(choose(64, TunePolicy::cached), config_of(16), ConfigSource::model);
+  // Another calibration, another pick.
+  Calibration own = Calibration::typical(kTarget);
+  own.copy_bytes_per_us *= 2;
+  const Machine machine = machine_of(Device::cpu(), kTarget);
+  Store::user().set_calibration(machine.device, machine.driver, to_json(own));
+  choose(64, TunePolicy::cached);
+  EXPECT_EQ(store.number("SELECT count(*) FROM pick"), 2);
+}
+
 TEST_F(Choosing, PinsComeBeforeTheUsersStoreBeforeTheSites) {
   Store site(path("site.sqlite"));
   site.add(key(64), trials(config_of(16)), "full");

@@ -239,6 +239,25 @@ TEST_F(StoreTest, CalibrationsAreKept) {
   EXPECT_FALSE(store.calibration("GPU", "2"));
 }
 
+TEST_F(StoreTest, PicksOfTheModelAreKept) {
+  Store store(path("s"));
+  EXPECT_FALSE(store.pick("k"));
+  store.set_pick("k", sample_config(16));
+  store.set_pick("k", sample_config(32));
+  EXPECT_EQ(Store(path("s")).pick("k"), sample_config(32));
+  EXPECT_FALSE(store.pick("other"));
+  Database(path("s"), Database::Mode::existing).execute("UPDATE pick SET time=1000");
+  store.set_pick("other", sample_config(8));
+  EXPECT_FALSE(store.pick("k"));  // nobody asked for it for a long time
+  EXPECT_TRUE(store.entries().empty());
+  std::ofstream(path("file")) << "in the way";
+  Store nowhere(path("file/below"));
+  nowhere.set_pick("k", sample_config(8));
+  EXPECT_TRUE(warnings_.empty());  // it is only computed again
+  nowhere.add(sample_key(8), std::vector{sample_trial(8, 1)}, "");
+  EXPECT_EQ(warnings_.size(), 1u);
+}
+
 TEST_F(StoreTest, StoresComeFromTheEnvironment) {
   fs::create_directories(path("site"));
   setenv("TILEWRIGHT_CONFIG_PATH", (path("site") + "::" + path("file.sqlite") + ":").c_str(), 1);
