@@ -93,6 +93,16 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
+// Moves what was logged ahead into the file itself, so that a copy of that file alone has it all.
+// Where others read just now, some later addition does.
+void checkpoint(const Database& db) {
+  try {
+    db.text("PRAGMA wal_checkpoint(PASSIVE)");
+  } catch (const SqliteError& error) {
+    log(LogLevel::info, "results of tuning stay in the log ahead of their file: {}", error.what());
+  }
+}
+
 bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
 }  // namespace
@@ -113,6 +123,7 @@ bool StoreFile::write(const std::function<void(const Database&)>& use, LogLevel 
     Transaction transaction(db);
     use(db);
     transaction.commit();
+    checkpoint(db);
   });
 }
 

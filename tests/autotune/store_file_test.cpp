@@ -164,6 +164,13 @@ TEST_F(StoreFileTest, AStoreForReadingIsNeverWritten) {
   EXPECT_EQ(runtime::read_file(file), before);
 }
 
+TEST_F(StoreFileTest, ACopyOfTheFileAloneHasItAll) {
+  Store store(path("s"));
+  for (int64_t m = 1; m < 20; ++m) store.add(sample_key(m), std::vector{sample_trial(m, 1)}, "");
+  fs::copy_file(path("s"), path("copy"));
+  EXPECT_EQ(Store(path("copy"), Store::Mode::read_only).entries().size(), 19u);
+}
+
 TEST_F(StoreFileTest, PathsMayHoldAnyCharacter) {
   EXPECT_TRUE(Store(filled("a b?c#d%20&e")).best(sample_key(8)));
   EXPECT_TRUE(fs::exists(path("a b?c#d%20&e")));
