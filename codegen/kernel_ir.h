@@ -103,7 +103,7 @@ struct Stmt {
   bool programs = false;  ///< loop: iterations are programs of the grid, which share no tensor
                           ///< elements that one of them writes
   ExprRef target, value, begin, limit, step;
-  std::vector<std::string> params;  ///< lambda: "int ks"
+  std::vector<std::string> params;  ///< lambda: "int ks"; loop: see lower_plain_loop
   std::vector<Stmt> body, otherwise;
   std::string comment;  ///< printed at the end of the line when the kind is not comment
   Loc loc;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include "tilewright/codegen/bulk_copy.h"
 #include "tilewright/codegen/function_exprs.h"
@@ -160,6 +161,58 @@ void lower_loop(Lowering& lowering, const Op& op) {
   bind_results(lowering, op, view.carried);
 }
 
+namespace {
+
+/// Whether different iterations have different positions at an index of an access in the loop.
+bool moves_with(const Op& loop, const Value* slice, const Value* index, int64_t block) {
+  if (index == slice) return true;
+  if (index->def == nullptr) return false;
+  const Value* begin = index;
+  if (index->def->kind == OpKind::slice) {
+    const ir::Dim dim = index->type.shape[0];
+    if (dim.is_block() || dim.extent > block) return false;
+    begin = index->def->operand(0);
+  }
+  const auto is_begin = [&](const Value* x) {
+    return x->def != nullptr && x->def->kind == OpKind::slice_begin && x->def->operand(0) == slice;
+  };
+  const auto is_fixed = [&](const Value* x) {
+    if (x->def == nullptr) return x->owner != loop.regions[0];
+    return x->def->kind == OpKind::constant || x->def->parent != loop.regions[0];
+  };
+  if (is_begin(begin)) return true;
+  if (begin->def == nullptr || begin->def->kind != OpKind::binary ||
+      begin->def->fn() != ir::Fn::add)
+    return false;
+  const Value *x = begin->def->operand(0), *y = begin->def->operand(1);
+  return (is_begin(x) && is_fixed(y)) || (is_begin(y) && is_fixed(x));
+}
+
+/// Tensors that the loop does nothing with but store, once an iteration, elements that no other
+/// iteration stores.
+std::vector<std::string> tensors_written_apart(const Lowering& lowering, const Op& loop,
+                                               int64_t block) {
+  std::map<std::string, std::vector<const Op*>> accesses;
+  ir::for_each_op(*loop.regions[0], [&](const Op& op) {
+    if (ir::reads_tensor(op.kind) || ir::writes_tensor(op.kind) || op.kind == OpKind::copy)
+      accesses[tensor_name(lowering, ir::AccessView(op).tensor)].push_back(&op);
+  });
+  const Value* slice = ir::LoopView(loop).slices[0];
+  std::vector<std::string> result;
+  for (const auto& [name, ops] : accesses) {
+    const Op& op = *ops.front();
+    if (ops.size() != 1 || op.kind != OpKind::store || op.parent != loop.regions[0]) continue;
+    const std::vector<const Value*> indices = ir::AccessView(op).indices;
+    if (std::any_of(indices.begin(), indices.end(),
+                    [&](const Value* index) { return moves_with(loop, slice, index, block); }))
+      result.push_back(name);
+  }
+  return result;
+}
+
+}  // namespace
+
+// The loop's `params` are the tensors it writes apart: iterations need no barrier between them.
 void lower_plain_loop(Lowering& lowering, const Op& op, const std::function<void()>& emit_body) {
   const ir::LoopView view(op);
   internal_check(view.slices.size() == 1, "a sequential loop over several axes was lowered");
@@ -179,6 +232,7 @@ void lower_plain_loop(Lowering& lowering, const Op& op, const std::function<void
   Stmt stmt = loop(position, begin, limit, integer(block), false, std::move(body));
   stmt.type = type;
   stmt.uniform = true;
+  if (!lowering.has_bulk_stores) stmt.params = tensors_written_apart(lowering, op, block);
   lowering.emit(std::move(stmt));
 }
 

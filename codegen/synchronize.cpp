@@ -214,6 +214,8 @@ class Synchronizer {
       std::vector<Stmt> trial = stmt.body;
       visit(trial, end);
       if (stmt.programs) forget_tensors(end);
+      for (const std::string& tensor : stmt.params)
+        if (tensors_.at(tensor) == tensor) end.writes.erase(tensor);
       State next = head;
       next.merge(end);
       if (next == head) break;

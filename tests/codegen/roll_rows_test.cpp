@@ -105,6 +105,18 @@ TEST(RollRows, LowersToTheSame) {
     }
 }
 
+// Chunks are stored to different places: threads need not wait for each other between them.
+TEST(RollRows, BarriersAreThoseOfReductions) {
+  Config config{.block = {1}};
+  config.reduction_loop = 512;
+  const KernelCase kernel = softmax(dense(bf16, {4, 4096}));
+  const codegen::Plan plan = codegen::lower(kernel.fn, config, parse_target("sm_80"));
+  const std::string& source = plan.steps.at(0).kernel.source;
+  int barriers = 0;
+  for (size_t at = 0; (at = source.find("__syncthreads();", at)) != source.npos; ++at) ++barriers;
+  EXPECT_EQ(barriers, 2) << source;
+}
+
 TEST(RollRows, MillionsOfElements) {
   const KernelCase kernel = softmax(dense(f32, {1, 1000000}));
   CaseMemory expected(kernel, true), found(kernel, true);
