@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace tilewright::tune {
@@ -19,13 +20,17 @@ Summary summarize(std::vector<double> times) {
   summary.median = n % 2 == 1 ? times[n / 2] : (times[n / 2 - 1] + times[n / 2]) / 2;
   summary.spread = (quantile(0.9) - quantile(0.1)) / summary.median;
   if (n < 3) return summary;
-  // A normal spread as the quartiles tell it, so that a few disturbed samples do not count; the
-  // median's error is 1.2533 of the mean's.
-  const double deviation = (quantile(0.75) - quantile(0.25)) / 1.349;
+  // A normal spread: of few samples from their range, of many from the quartiles, so that a few
+  // disturbed ones do not count. The median's error is 1.2533 of the mean's.
+  constexpr double kRange[] = {0, 0, 0, 1.693, 2.059, 2.326, 2.534, 2.704, 2.847, 2.970};
+  const double deviation = n < std::size(kRange) ? (times.back() - times.front()) / kRange[n]
+                                                 : (quantile(0.75) - quantile(0.25)) / 1.349;
   // Samples that are all equal are still no more exact than the clock (half a microsecond over a
   // replay is far less than this).
   const double floor = 1e-4 * summary.median;
-  summary.error = 1.96 * std::max(1.2533 * deviation / std::sqrt(static_cast<double>(n)), floor);
+  // A spread that is known from few samples only makes the interval wider.
+  const double factor = 1.96 * (1 + 2.0 / static_cast<double>(n));
+  summary.error = factor * std::max(1.2533 * deviation / std::sqrt(static_cast<double>(n)), floor);
   return summary;
 }
 

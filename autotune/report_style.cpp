@@ -54,7 +54,7 @@ th, td { text-align: left; padding: 4px 12px 4px 0; border-bottom: 1px solid var
 th { color: var(--soft); font-weight: 500; }
 .n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 tr.winner td { color: var(--winner); font-weight: 600; }
-td code { white-space: nowrap; }
+td code { overflow-wrap: anywhere; }
 pre.reason { margin: 0; white-space: pre-wrap; max-width: 560px; max-height: 160px; overflow: auto; }
 pre.cuda { background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 14px; overflow-x: auto;
   line-height: 1.4; max-height: 900px; }
