@@ -74,6 +74,9 @@ class Database {
   Database& operator=(Database&& other) noexcept;
   ~Database();
 
+  /// Forgets the connection without closing it: in the child of a fork it is the parent's.
+  void abandon() { db_ = nullptr; }
+
   explicit operator bool() const { return db_ != nullptr; }
   bool writable() const;
   /// How long to wait for others before that is an error.

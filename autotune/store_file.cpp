@@ -160,6 +160,8 @@ bool StoreFile::same_file() const {
 
 // Another process may have removed or replaced the file since the last time.
 bool StoreFile::connect(Purpose purpose) {
+  if (process_ != getpid()) db_.abandon();
+  process_ = getpid();
   if (!same_file()) {
     db_ = {};
     if (!exists(path_)) {

@@ -54,6 +54,7 @@ class StoreFile {
   std::string journal_;
   Database db_;
   uint64_t device_ = 0, inode_ = 0;  // of the file that is open
+  int64_t process_ = 0;              // that opened it
   std::string problem_;
   bool warned_ = false;
   LogLevel level_ = LogLevel::warning;  // of problems, just now

@@ -223,6 +223,22 @@ TEST_F(StoreFileTest, ManyProcessesAddAtOnce) {
     }
 }
 
+TEST_F(StoreFileTest, AForkedProcessOpensTheFileAnew) {
+  Store store(filled());
+  ASSERT_TRUE(store.best(sample_key(8)));  // it is open
+  const auto add_some = [&](int64_t first) {
+    bool all = true;
+    for (int64_t m = first; m < first + 5; ++m)
+      all &= store.add(sample_key(m), std::vector{sample_trial(m, 1)}, "");
+    return all;
+  };
+  const pid_t child = in_child([&] { return add_some(100); });
+  EXPECT_TRUE(add_some(200));
+  EXPECT_TRUE(ended_well(child));
+  EXPECT_EQ(store.entries().size(), 11u);
+  EXPECT_EQ(store.check(), "");
+}
+
 TEST_F(StoreFileTest, ProcessesThatFindDamageAgree) {
   std::ofstream(path("s")) << std::string(5000, 'x');
   std::vector<pid_t> children;
