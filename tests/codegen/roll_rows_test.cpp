@@ -105,6 +105,52 @@ TEST(RollRows, LowersToTheSame) {
     }
 }
 
+TEST(RollRows, LongRows) {
+  for (const int64_t n : {1000, 1001, 12288})
+    for (const KernelCase& kernel :
+         {softmax(dense(f32, {1, n})), layer_norm_rows(bf16, 1, n), combined_rows(1, n)}) {
+      CaseMemory expected(kernel, true), found(kernel, true);
+      interpret(kernel.fn, expected.args(), {.block = {2}});
+      interpret(rolled(kernel, 512), found.args(), {.block = {2}});
+      EXPECT_EQ(found.difference(expected, kernel.name == "layer_norm_rows" ? 0x1p-7 : 1e-5), "")
+          << kernel.name << " " << n;
+    }
+}
+
+// NaN, infinities, rows of nothing but -inf, in chunks and whole.
+TEST(RollRows, SpecialValues) {
+  const KernelCase kernel = softmax(dense(f32, {5, 20}));
+  std::vector<float> x(100, 0.5f), whole(100), parts(100);
+  x[3] = NAN, x[20 + 19] = INFINITY, x[60] = -INFINITY, x[80 + 9] = -0.0f;
+  std::fill(x.begin() + 40, x.begin() + 60, -INFINITY);
+  const TensorSpec spec = contiguous_spec(f32, {5, 20});
+  interpret(kernel.fn, {HostTensor{x.data(), spec}, HostTensor{whole.data(), spec}},
+            {.block = {2}});
+  interpret(rolled(kernel, 8), {HostTensor{x.data(), spec}, HostTensor{parts.data(), spec}},
+            {.block = {2}});
+  for (size_t i = 0; i < x.size(); ++i) {
+    const bool nan = i < 60;  // also with +inf: inf - inf
+    EXPECT_EQ(std::isnan(parts[i]), nan) << i;
+    if (nan) continue;
+    EXPECT_FLOAT_EQ(parts[i], whole[i]) << i;
+  }
+}
+
+TEST(RollRows, DefaultConfigsWalkLongRows) {
+  const Target target = parse_target("sm_90a");
+  const auto loop_of = [&](int64_t n, DType dtype) {
+    const KernelCase kernel = softmax(dense(dtype, {64, n}));
+    const Config config = default_config(kernel.fn, target);
+    check_config(config, kernel.fn, target);
+    return config.reduction_loop;
+  };
+  for (const int64_t n : {1, 7, 64, 1000, 1001, 12288, 32768}) EXPECT_EQ(loop_of(n, bf16), 0) << n;
+  EXPECT_EQ(loop_of(65536, bf16), 8192);
+  EXPECT_EQ(loop_of(1000000, f32), 4096);
+  const KernelCase carried = rows_carried(4, 100000);  // cannot be
+  EXPECT_EQ(default_config(carried.fn, target).reduction_loop, 0);
+}
+
 // Chunks are stored to different places: threads need not wait for each other between them.
 TEST(RollRows, BarriersAreThoseOfReductions) {
   Config config{.block = {1}};
