@@ -62,7 +62,10 @@ struct Analysis {
   void visit(const Op& op) {
     if (op.kind == OpKind::tile_loop) visit_loop(op);
     if (op.kind == OpKind::dot) visit_dot(op);
-    if (op.kind == OpKind::reduce) visit_reduce(op);
+    if (op.kind == OpKind::reduce || op.kind == OpKind::combine)
+      visit_reduce(op, op.integers(ir::AttrKey::axes));
+    if (op.kind == OpKind::scan || op.kind == OpKind::sort)
+      visit_reduce(op, {op.integer(ir::AttrKey::axis)});
     if (op.kind == OpKind::load || ir::writes_tensor(op.kind)) visit_access(op);
     for (const Value* result : op.results)
       if (result->type.is_tile()) visit_tile(result->type.shape);
@@ -89,9 +92,10 @@ struct Analysis {
     if (a[1].is_block()) axes.at(a[1].axis).inner = true;
   }
 
-  void visit_reduce(const Op& op) {
+  /// `along`: the dimensions whose elements meet.
+  void visit_reduce(const Op& op, const std::vector<int64_t>& along) {
     reduces = true;
-    for (int64_t i : op.integers(ir::AttrKey::axes)) {
+    for (int64_t i : along) {
       const ir::Dim dim = op.operand(0)->type.shape.at(i);
       if (dim.is_block()) axes.at(dim.axis).reduced = true;
     }

@@ -60,6 +60,7 @@ LayoutChooser::LayoutChooser(const ir::Function& fn, const ir::Facts& facts, con
   ir::for_each_op(fn.body(), [&](const Op& op) { visit(op); });
   choose_dots();
   choose_operands();
+  choose_sorted();
   choose_rest();
 }
 
@@ -80,7 +81,7 @@ void LayoutChooser::visit(const Op& op) {
     dots_.push_back(&op);
   else if (op.kind == OpKind::broadcast || op.kind == OpKind::reduce ||
            op.kind == OpKind::combine || op.kind == OpKind::permute || op.kind == OpKind::join ||
-           op.kind == OpKind::pick)
+           op.kind == OpKind::sort || op.kind == OpKind::pick)
     relations_.push_back(&op);
 }
 
@@ -119,6 +120,16 @@ void LayoutChooser::choose_operands() {
       std::optional<Layout>& layout = chosen_[classes_.of(dot->operand(i))];
       if (!layout) layout = operand_layout(fn_, *dot, i, of(dot->result()), config_, target_);
     }
+}
+
+void LayoutChooser::choose_sorted() {
+  for (const Op* op : relations_) {
+    if (op->kind != OpKind::sort) continue;
+    std::optional<Layout>& layout = chosen_[classes_.of(op->operand(0))];
+    if (!layout)
+      layout = sorting_layout(fn_.extents(op->operand(0)->type.shape),
+                              static_cast<int>(op->integer(AttrKey::axis)), config_.warps);
+  }
 }
 
 Layout LayoutChooser::layout_of_dot(const Op& dot) const {
@@ -180,6 +191,8 @@ Layout LayoutChooser::derived(int cls) const {
     const bool reduces = op->kind == OpKind::reduce || op->kind == OpKind::combine;
     if (reduces && makes(*op, cls) && known(from))
       return drop_axes(of(from), op->integers(AttrKey::axes));
+    if (op->kind == OpKind::sort && !op->has(AttrKey::count) && makes(*op, cls) && known(from))
+      return of(from);
     if (op->kind == OpKind::join || op->kind == OpKind::pick)
       if (auto layout = derived_by_axis(*op, cls)) return *layout;
     if (op->kind == OpKind::broadcast && classes_.of(from) == cls && known(to))

@@ -51,6 +51,8 @@ class LayoutChooser {
   void choose_dots();
   /// Operands that dots take from registers.
   void choose_operands();
+  /// What a network sorts: chosen by its axis rather than by memory, as elements move often.
+  void choose_sorted();
   Layout layout_of_dot(const ir::Op& dot) const;
   int64_t elements(int cls) const;
   void choose_rest();
