@@ -10,6 +10,7 @@
 #include "tilewright/codegen/passes.h"
 #include "tilewright/codegen/repitch.h"
 #include "tilewright/ir/builder.h"
+#include "tilewright/ir/dce.h"
 #include "tilewright/ir/error.h"
 
 namespace tilewright::cli {
@@ -276,32 +277,35 @@ ir::Function with_result_dtype(const ir::Function& fn, DType dtype) {
            std::ranges::find(fn.results, index) != fn.results.end();
   };
   bool changed = false;
-  return ir::Rewriter::run(fn, [&](ir::Rewriter& rewriter, const ir::Op& op) {
-    if (!changed) {
-      for (ir::Param& param : rewriter.target().params)
-        for (const ir::Param& source : fn.params)
-          if (is_result(source.value) && rewriter(source.value) == param.value) {
-            param.spec.dtype = dtype;
-            const_cast<ir::Value*>(param.value)->type.dtype = dtype;
-          }
-      changed = true;
-    }
-    if (op.operands.empty() || !is_result(op.operand(0)) || op.kind == ir::OpKind::dim)
-      return false;
-    if (op.kind != ir::OpKind::store) refuse(fmt::format("kernel {} reads its result", fn.name));
-    // A conversion to the dtype that the kernel asked for is what is replaced.
-    const ir::Value* value = op.operand(1);
-    if (value->def != nullptr && value->def->kind == ir::OpKind::cast &&
-        is_float(value->def->operand(0)->type.dtype) == is_float(value->type.dtype))
-      value = value->def->operand(0);
-    if (is_float(value->type.dtype) && !is_float(dtype))
-      refuse(fmt::format("kernel {} stores {}, which would be cut", fn.name,
-                         to_string(value->type.dtype)));
-    std::vector<const ir::Value*> operands = rewriter(op.operands);
-    operands[1] = rewriter.builder().cast(rewriter(value), dtype);
-    rewriter.builder().create(op.kind, std::move(operands), op.attributes);
-    return true;
-  });
+  const ir::Function converted =
+      ir::Rewriter::run(fn, [&](ir::Rewriter& rewriter, const ir::Op& op) {
+        if (!changed) {
+          for (ir::Param& param : rewriter.target().params)
+            for (const ir::Param& source : fn.params)
+              if (is_result(source.value) && rewriter(source.value) == param.value) {
+                param.spec.dtype = dtype;
+                const_cast<ir::Value*>(param.value)->type.dtype = dtype;
+              }
+          changed = true;
+        }
+        if (op.operands.empty() || !is_result(op.operand(0)) || op.kind == ir::OpKind::dim)
+          return false;
+        if (op.kind != ir::OpKind::store)
+          refuse(fmt::format("kernel {} reads its result", fn.name));
+        // A conversion to the dtype that the kernel asked for is what is replaced.
+        const ir::Value* value = op.operand(1);
+        if (value->def != nullptr && value->def->kind == ir::OpKind::cast &&
+            is_float(value->def->operand(0)->type.dtype) == is_float(value->type.dtype))
+          value = value->def->operand(0);
+        if (is_float(value->type.dtype) && !is_float(dtype))
+          refuse(fmt::format("kernel {} stores {}, which would be cut", fn.name,
+                             to_string(value->type.dtype)));
+        std::vector<const ir::Value*> operands = rewriter(op.operands);
+        operands[1] = rewriter.builder().cast(rewriter(value), dtype);
+        rewriter.builder().create(op.kind, std::move(operands), op.attributes);
+        return true;
+      });
+  return ir::eliminate_dead_code(converted);
 }
 
 }  // namespace tilewright::cli
