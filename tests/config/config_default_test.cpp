@@ -156,7 +156,12 @@ TEST(DefaultConfig, WholeRows) {
   EXPECT_EQ(row.warps, 4);  // 32 elements a thread
   EXPECT_EQ(made(whole_rows_text(65536, 100)).block, Block({16}));
   EXPECT_EQ(made(whole_rows_text(8192, 1000)).block, Block({2}));
-  EXPECT_EQ(made(whole_rows_text(64, 65536)).warps, 32);
+  const Config longest = made(whole_rows_text(64, 32768)),
+               longer = made(whole_rows_text(64, 65536));
+  EXPECT_EQ(longest.warps, 16);
+  EXPECT_EQ(longest.reduction_loop, 0);
+  EXPECT_EQ(longer.warps, 8);
+  EXPECT_EQ(longer.reduction_loop, 4096);  // 16 elements a thread at a time
 }
 
 TEST(DefaultConfig, LoopedReductions) {

@@ -66,10 +66,10 @@ softmax_f558c1dc(const tw::bf16* __restrict__ x, tw::bf16* __restrict__ y) {
   Shared& shared = tw::shared_memory<Shared>();
   const int thread_col = threadIdx.x * 8;
 
-  // for (auto rows : tw::tile(x.size(0))) {                                            softmax.h:12
+  // for (auto rows : tw::tile(x.size(0))) {                                            softmax.h:16
   const int rows = blockIdx.x;
 
-  //   tw::Tile row = tw::cast(x[rows, tw::all], tw::f32);                              softmax.h:13
+  //   tw::Tile row = tw::cast(x[rows, tw::all], tw::f32);                              softmax.h:17
   tw::bf16 x_tile[16];
 #pragma unroll
   for (int j = 0; j < 16; j += 8) tw::load<8>(&x_tile[j], &x[rows * 4096 + thread_col + 256 * j]);
@@ -77,7 +77,7 @@ softmax_f558c1dc(const tw::bf16* __restrict__ x, tw::bf16* __restrict__ y) {
 #pragma unroll
   for (int j = 0; j < 16; ++j) row[j] = tw::to_float(x_tile[j]);
 
-  //   tw::Tile e = tw::exp(row - tw::max(row, tw::axis(1), tw::keep_dims));            softmax.h:14
+  //   tw::Tile e = tw::exp(row - tw::max(row, tw::axis(1), tw::keep_dims));            softmax.h:18
   float max_value;
   max_value = -tw::infinity();
 #pragma unroll
@@ -97,7 +97,7 @@ softmax_f558c1dc(const tw::bf16* __restrict__ x, tw::bf16* __restrict__ y) {
 #pragma unroll
   for (int j = 0; j < 16; ++j) e[j] = expf(row[j] - max_value);
 
-  //   y[rows, tw::all] = e / tw::sum(e, tw::axis(1), tw::keep_dims);                   softmax.h:15
+  //   y[rows, tw::all] = e / tw::sum(e, tw::axis(1), tw::keep_dims);                   softmax.h:19
   float sum;
   sum = 0.0f;
 #pragma unroll
