@@ -53,8 +53,8 @@ const Value* simplify_pick(Maker& make, const Candidate& op) {
   const Value* x = op.operand(0);
   if (const Value* scalar = uniform_of(x)) return make.fill(scalar, op.type.shape);
   const Op* join = made_by(x, OpKind::join);
-  const bool same_axis = join != nullptr && join->integer(AttrKey::axis) ==
-                                                op.attribute<int64_t>(AttrKey::axis);
+  const bool same_axis =
+      join != nullptr && join->integer(AttrKey::axis) == op.attribute<int64_t>(AttrKey::axis);
   return same_axis ? join->operand(op.attribute<int64_t>(AttrKey::position)) : nullptr;
 }
 
