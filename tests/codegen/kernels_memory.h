@@ -383,6 +383,22 @@ inline KernelCase last_adds_up(int64_t n, Order order) {
                    {dense(f32, {n})});
 }
 
+/// Counters that the kernel does not return, and atomics of scalars under a mask.
+inline KernelCase hidden_counters(int64_t n) {
+  return make_case("hidden_counters",
+                   [](Tensor x) {
+                     Tensor count = full_tensor({3}, 5, i32), zero = zeros_tensor({2}, i32);
+                     Tensor y = empty({x.size(0)}, i32);
+                     for (auto i : grid(x.size(0))) {
+                       atomic_add(count[0], x[i], {.mask = i % 2 == 0});
+                       atomic_add(zero[0], 1);
+                       y[i] = atomic_add(count[2], 0) + atomic_add(zero[1], 0);
+                     }
+                     return y;
+                   },
+                   {dense(i32, {n})});
+}
+
 inline std::vector<KernelCase> atomic_kernels() {
   std::vector<KernelCase> all;
   all.push_back(histogram(i32, 50));
@@ -394,6 +410,7 @@ inline std::vector<KernelCase> atomic_kernels() {
   all.push_back(scalar_atomics(5));
   all.push_back(split_product(f32, 12, 16, 16));
   all.push_back(last_adds_up(64, Order::acq_rel));
+  all.push_back(hidden_counters(6));
   return all;
 }
 
