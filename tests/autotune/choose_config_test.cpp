@@ -25,7 +25,7 @@ Config config_of(int64_t rows) {
   return config;
 }
 
-class Choosing : public testing::FolderTest {
+class Choosing : public testing::MemoryFolderTest {
  protected:
   // A product of [m,64] by [64,64].
   std::shared_ptr<const ir::Function> product(int64_t m) const {

@@ -18,7 +18,7 @@ using testing::expect_error;
 using testing::sample_config;
 using testing::sample_key;
 using testing::sample_trial;
-using PinsTest = testing::FolderTest;
+using PinsTest = testing::MemoryFolderTest;
 
 Pin pin_of(int64_t m, int64_t block, const std::string& kernel = "product") {
   return {sample_key(m, 64, 64, kernel), sample_config(block), 12.5, 0.25, "full", {}};
@@ -103,7 +103,7 @@ TEST_F(PinsTest, AreTheBestOfTheEntries) {
   EXPECT_EQ(pins[0].effort, "quick");
 }
 
-using PolicyTest = testing::FolderTest;
+using PolicyTest = testing::MemoryFolderTest;
 
 TEST_F(PolicyTest, HaveNames) {
   for (const char* name : {"off", "cached", "quick", "full", "frozen"})

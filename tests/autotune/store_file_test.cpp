@@ -24,7 +24,7 @@ using testing::sample_config;
 using testing::sample_key;
 using testing::sample_trial;
 
-class StoreFileTest : public testing::FolderTest {
+class StoreFileTest : public testing::MemoryFolderTest {
  protected:
   // A store with one result in it.
   std::string filled(const std::string& name = "s") {

@@ -21,7 +21,7 @@ using testing::sample_key;
 using testing::sample_trial;
 using Status = Trial::Status;
 
-using StoreTest = testing::FolderTest;
+using StoreTest = testing::MemoryFolderTest;
 
 TEST_F(StoreTest, NothingIsFoundAndMadeBeforeTheFirstAddition) {
   Store store(path("s"));

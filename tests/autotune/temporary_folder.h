@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -16,8 +17,7 @@ namespace tilewright::testing {
 class FolderTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    std::string name =
-        (std::filesystem::temp_directory_path() / "tw-tune-").string() + std::string(6, 'X');
+    std::string name = (parent() / "tw-tune-").string() + std::string(6, 'X');
     ASSERT_NE(mkdtemp(name.data()), nullptr);
     folder_ = name;
     if (const char* known = std::getenv("TILEWRIGHT_CACHE_DIR")) cache_dir_ = known;
@@ -32,6 +32,8 @@ class FolderTest : public ::testing::Test {
     setenv("TILEWRIGHT_CACHE_DIR", cache_dir_.c_str(), 1);
     std::filesystem::remove_all(folder_);
   }
+  /// Where the folder is made.
+  virtual std::filesystem::path parent() const { return std::filesystem::temp_directory_path(); }
   std::string path(const std::string& name) const { return folder_ + "/" + name; }
   /// The files of the folder whose names begin so.
   std::vector<std::string> files(const std::string& prefix) const {
@@ -43,6 +45,16 @@ class FolderTest : public ::testing::Test {
 
   std::string folder_, cache_dir_;
   std::vector<std::string> warnings_;
+};
+
+/// The same in memory, where the system has such a place (which may forbid to run programs in it):
+/// stores sync their files to the disk, which takes longer than all else.
+class MemoryFolderTest : public FolderTest {
+ protected:
+  std::filesystem::path parent() const override {
+    const std::filesystem::path memory = "/dev/shm";
+    return ::access(memory.c_str(), W_OK) == 0 ? memory : FolderTest::parent();
+  }
 };
 
 }  // namespace tilewright::testing
