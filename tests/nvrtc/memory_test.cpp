@@ -57,11 +57,11 @@ std::string source_of(const std::vector<std::string>& names, const Target& targe
          fmt::format("extern \"C\" __global__ void kernel({}) {{\n{}}}\n", parameters, body);
 }
 
-class EveryTarget : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Memory, EveryTarget, ::testing::ValuesIn(kTargets),
+class EveryMemoryTarget : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Memory, EveryMemoryTarget, ::testing::ValuesIn(kTargets),
                          [](const auto& info) { return info.param; });
 
-TEST_P(EveryTarget, HasItsAtomics) {
+TEST_P(EveryMemoryTarget, HasItsAtomics) {
   const Target target = parse_target(GetParam());
   const std::vector<std::string> names = atomics_of(target);
   EXPECT_EQ(names.size(), target.sm >= 90 ? 192u : 178u);
@@ -83,7 +83,7 @@ TEST_P(EveryTarget, HasItsAtomics) {
 }
 
 // Each kernel for one target, all of them with TILEWRIGHT_ALL_CASES=1.
-TEST_P(EveryTarget, CompilesKernelsWithTheirDefaultConfigs) {
+TEST_P(EveryMemoryTarget, CompilesKernelsWithTheirDefaultConfigs) {
   const Target target = parse_target(GetParam());
   std::vector<KernelCase> kernels = memory_kernels();
   for (KernelCase& kernel : atomic_kernels()) kernels.push_back(std::move(kernel));
