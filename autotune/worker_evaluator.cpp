@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 #include <thread>
 
@@ -35,7 +36,24 @@ std::string name_of(Device device, const Target& target) {
                               : runtime::device_info(device.index).name;
 }
 
-// Whether memory with these strides begins and ends where its elements do, packed.
+// Row-major elements at the places that a spec's strides give them. Strides of 0 write one element
+// several times, the same value.
+std::vector<std::byte> laid_out(const Array& host, const TensorSpec& spec) {
+  const int64_t size = size_of(spec.dtype);
+  std::vector<std::byte> bytes(static_cast<size_t>(spec.span() * size));
+  for (int64_t element = 0; element < host.elements(); ++element) {
+    int64_t left = element, offset = 0;
+    for (size_t dim = spec.sizes.size(); dim-- > 0;) {
+      offset += left % spec.sizes[dim] * spec.strides[dim];
+      left /= spec.sizes[dim];
+    }
+    std::memcpy(bytes.data() + offset * size,
+                static_cast<const std::byte*>(host.data()) + element * size,
+                static_cast<size_t>(size));
+  }
+  return bytes;
+}
+
 TensorView view_of(const WorkerParam& param, std::byte* data) {
   return {data, param.spec.dtype, param.spec.sizes, param.spec.strides, Device::cpu()};
 }
@@ -144,22 +162,13 @@ void WorkerEvaluator::write_data(const TuneRequest& request) {
     const TensorView* view = request.data.at(i).view;
     if (!param.tensor || param.poisoned || param.same_as >= 0 || view == nullptr) continue;
     const Array host = Array::copy_of(*view, Device::cpu());
-    std::vector<std::byte> laid_out(
-        static_cast<size_t>(param.spec.span() * size_of(param.spec.dtype)));
-    const int64_t size = size_of(param.spec.dtype);
-    // Row-major to the strides; strides of 0 write one element several times, the same value.
-    std::vector<int64_t> position(param.spec.sizes.size());
-    for (int64_t element = 0; element < host.elements(); ++element) {
-      int64_t left = element, offset = 0;
-      for (size_t dim = position.size(); dim-- > 0;) {
-        offset += left % param.spec.sizes[dim] * param.spec.strides[dim];
-        left /= param.spec.sizes[dim];
-      }
-      std::memcpy(laid_out.data() + offset * size,
-                  static_cast<const std::byte*>(host.data()) + element * size,
-                  static_cast<size_t>(size));
+    const TensorSpec packed = contiguous_spec(param.spec.dtype, param.spec.sizes);
+    if (param.spec.strides == packed.strides) {
+      param.offset = append_data(host.data(), host.bytes());
+    } else {
+      const std::vector<std::byte> bytes = laid_out(host, param.spec);
+      param.offset = append_data(bytes.data(), static_cast<int64_t>(bytes.size()));
     }
-    param.offset = append_data(laid_out.data(), static_cast<int64_t>(laid_out.size()));
   }
 }
 

@@ -158,6 +158,20 @@ TEST_F(TuneWorker, InPlaceKernelsOnTheCallersData) {
   EXPECT_TRUE(std::ranges::equal(x_array.values<float>(), x));
 }
 
+// Data lies in the worker as the strides say, and what is between the elements stays as it is.
+TEST_F(TuneWorker, StridedData) {
+  const TensorSpec wide{DType::f32, {100}, {2}, 16}, dense = contiguous_spec(DType::f32, {100});
+  const auto fn = testing::make_add().handle().trace(std::vector<CompileArg>{wide, dense});
+  const Array a = Array::from_host(std::vector<float>(200, 5), {200}, Device::cpu()),
+              b = Array::from_host(std::vector<float>(100, 6), {100}, Device::cpu());
+  const TensorView every_second(a.data(), DType::f32, {100}, {2}, Device::cpu());
+  TuneRequest own = request(*fn);
+  own.data = {{.view = &every_second}, {.view = &b.view()}, {}};
+  WorkerEvaluator evaluator(own, options(*fn, *fn));
+  for (const Attempt& attempt : evaluator.attempt(std::vector{config_of(1), config_of(16)}))
+    EXPECT_EQ(attempt.status, Status::ok) << attempt.message;
+}
+
 TEST_F(TuneWorker, AWholeSearch) {
   const auto fn = traced(testing::make_add(), 256);
   TuneRequest own = request(*fn);
