@@ -119,9 +119,11 @@ TEST_F(CacheSize, AFullCacheMakesRoom) {
 TEST_F(CacheSize, UsingAnEntryKeepsIt) {
   CubinCache first(folder_, 5000);
   const Hash128 used = hash_bytes("used");
+  int64_t age = 90000;
   for (const char* name : {"used", "b", "c", "d"}) {
     first.get(hash_bytes(name), [] { return entry_of(1000); });
-    set_age(first.path_of(hash_bytes(name)), name == std::string("used") ? 90000 : 8000);
+    set_age(first.path_of(hash_bytes(name)), age);
+    age -= 1000;
   }
   CubinCache next_process(folder_, 5000);
   next_process.get(used, []() -> CompiledCuda { throw std::runtime_error("made again"); });
