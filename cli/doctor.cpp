@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/disassembler.h"
+#include "tilewright/autotune/worker_evaluator.h"
 #include "tilewright/ir/error.h"
 #include "tilewright/runtime/cubin_cache.h"
 #include "tilewright/runtime/device.h"
@@ -89,12 +90,16 @@ void report_disassembler() {
     missing("disassembler", "needed for --emit sass only", kDisassemblerHint);
 }
 
+// What runs the tuner's candidates.
+void report_worker() { line("worker", or_problem(tune::worker_program)); }
+
 void doctor() {
   line("tilewright", TILEWRIGHT_VERSION);
   report_driver();
   report_nvrtc();
   report_cache();
   report_disassembler();
+  report_worker();
   line("kernels run on", or_problem([] { return to_string(default_device()); }));
 }
 

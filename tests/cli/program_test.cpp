@@ -40,7 +40,7 @@ TEST(Program, ListsTheKernelsOfTheExamples) {
 }
 
 TEST(Program, ExplainsItself) {
-  expect_output(tilewright("--help"), 0, {"list", "show", "run", "doctor"});
+  expect_output(tilewright("--help"), 0, {"list", "show", "run", "tune", "doctor"});
   expect_output(tilewright("show --help"), 0, {"--arch", "--emit", "--config", "--load"});
   expect_output(tilewright("run --help"), 0, {"--device", "--check", "--out", "--seed"});
 }
@@ -193,7 +193,8 @@ TEST(Program, TwoMeaningsOfOneNameAreAnError) {
 
 TEST(Program, DoctorReportsEverything) {
   expect_output(tilewright("doctor"), 0,
-                {"driver", "GPU", "NVRTC", "cache", "disassembler", "kernels run on cpu"});
+                {"driver", "GPU", "NVRTC", "cache", "disassembler", "/tilewright-worker",
+                 "kernels run on cpu"});
   const CommandResult blind = testing::run_command(
       fmt::format("TILEWRIGHT_NVRTC_PATH=/nonexistent TILEWRIGHT_LIBCUDA=/nonexistent "
                   "TILEWRIGHT_CACHE_DIR=/nonexistent {}/cli/tilewright doctor",

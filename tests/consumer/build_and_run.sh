@@ -30,4 +30,9 @@ cmake --build "$work/build"
 "$work/build/consumer20"
 if [ "$kind" = installed ]; then
   "$work/prefix/bin/tilewright" list  # finds its library beside it
+  # Finds the worker of its own installation, which finds the library.
+  doctor=$("$work/prefix/bin/tilewright" doctor)
+  grep -q "^worker .*/libexec/tilewright/tilewright-worker" <<<"$doctor"
+  said=$("$work/prefix/libexec/tilewright/tilewright-worker" || true)
+  grep -q "tilewright tune" <<<"$said"
 fi
