@@ -86,14 +86,12 @@ std::vector<Helper> grid_helpers() {
        .text = R"(__device__ __forceinline__ void grid_barrier(int* arrivals) {
   __syncthreads();
   if (threadIdx.x == 0) {
-    __threadfence();
-    int before, now;
-    asm volatile("atom.acq_rel.gpu.add.s32 %0, [%1], 1;"
-                 : "=r"(before) : "l"(arrivals) : "memory");
-    const int blocks = (int)gridDim.x, complete = (before / blocks + 1) * blocks;
-    do {
-      asm volatile("ld.acquire.gpu.s32 %0, [%1];" : "=r"(now) : "l"(arrivals) : "memory");
-    } while (now < complete);
+    __threadfence();  // what this block stored comes before its arrival
+    const int blocks = (int)gridDim.x, before = atomicAdd(arrivals, 1);
+    const int complete = (before / blocks + 1) * blocks;
+    while (*(volatile int*)arrivals < complete) {
+    }
+    __threadfence();  // and the arrival of the others before what this block loads
   }
   __syncthreads();
 })"},
