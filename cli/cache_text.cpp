@@ -19,7 +19,12 @@ using Json = nlohmann::ordered_json;
 using Status = tune::Trial::Status;
 
 std::string microseconds_text(double value) {
-  return value > 0 ? fmt::format("{:.2f} us", value) : "?";
+  if (value <= 0) return "?";
+  return value < 100 ? fmt::format("{:.3f} us", value) : fmt::format("{:.2f} us", value);
+}
+
+std::string error_text(double value) {
+  return value < 0.1 ? fmt::format("{:.2g}", value) : fmt::format("{:.2f}", value);
 }
 
 std::string time_text(int64_t unix_time) {
@@ -91,8 +96,8 @@ std::string header_of(const tune::Entry& entry) {
                                            : fmt::format("a {} search was made", entry.effort),
                       time_text(entry.unix_time));
   if (entry.best)
-    text += fmt::format("   best: {} at {} +- {:.2f}\n", to_json(entry.best->config),
-                        microseconds_text(entry.best->microseconds), entry.best->error);
+    text += fmt::format("   best: {} at {} +- {}\n", to_json(entry.best->config),
+                        microseconds_text(entry.best->microseconds), error_text(entry.best->error));
   return text;
 }
 
@@ -151,7 +156,7 @@ std::string trials_text(std::span<const EntryTrials> all) {
     for (const tune::Trial& trial : trials) {
       const bool ok = trial.status == Status::ok;
       table.add({ok ? microseconds_text(trial.microseconds) : "-",
-                 ok ? fmt::format("{:.2f}", trial.error) : "-", microseconds_text(trial.predicted),
+                 ok ? error_text(trial.error) : "-", microseconds_text(trial.predicted),
                  std::to_string(trial.samples), std::string(to_string(trial.status)),
                  to_json(trial.config), one_line(trial.message)});
     }
