@@ -31,7 +31,7 @@ std::vector<Weighed> digits_of(const Layout& layout, int axis) {
 constexpr int kLanes = 32;
 constexpr int64_t kRun = 8;       // elements of the axis that a thread gets while there are warps
 constexpr int64_t kMostRun = 32;  // and when there are no more
-constexpr int64_t kMostRegisters = 64;
+constexpr int64_t kMostExchanges = 256;  // printed for each thread: what compiles in seconds
 
 void add_digit(Layout& layout, Holder holder, int64_t radix, int axis, int64_t stride) {
   if (radix > 1) layout.digits.push_back({holder, static_cast<int>(radix), axis, stride});
@@ -75,7 +75,9 @@ std::optional<Layout> sorting_layout(const std::vector<int64_t>& extents, int ax
   add_digit(layout, Holder::warp, of_warps, axis, run * lanes);
   deal_others(layout, extents, axis, kLanes / static_cast<int>(lanes),
               warps / static_cast<int>(of_warps));
-  if (layout.registers() > kMostRegisters) return std::nullopt;
+  int64_t bits = 0;
+  while (int64_t{1} << bits < total) ++bits;
+  if (layout.registers() * bits * (bits + 1) / 2 > kMostExchanges) return std::nullopt;
   return layout;
 }
 

@@ -23,7 +23,8 @@ struct AxisSplit {
 std::optional<AxisSplit> split_of(const Layout& layout, int axis);
 
 /// A layout whose `axis` is dealt in powers of two to registers, lanes and warps, as a sorting
-/// network wants it; nothing when that takes too many registers.
+/// network wants it; nothing when that takes too many registers or too long a
+/// program.
 std::optional<Layout> sorting_layout(const std::vector<int64_t>& extents, int axis, int warps);
 
 /// `layout` with a new axis of `extent` positions, all of them in every thread's registers.
