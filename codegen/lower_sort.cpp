@@ -1,4 +1,4 @@
-// Sorting of what a network cannot hold in registers: keys meet in shared memory, where each thread
+// Sorting of what would take too long a network: keys meet in shared memory, where each thread
 // counts how many come before each of its own; that is where the element goes.
 #include <limits>
 
