@@ -206,7 +206,7 @@ constexpr BadText kBadOperations[] = {
     {"func @f(%a: f32[4]) { %x = dim %a {axis=1} }", "axis is not one of the tensor's"},
     {"func @f(%a: f32[4]) { %x = dim %a {axis=-1} }", "axis is not one of the tensor's"},
     {"func @f(%a: f32) { %x = permute %a {dims=[0]} }", "dims must be a permutation"},
-    {"func @f(%a: f32) { %x = reshape %a {shape=[2]} }", "equally many elements"},
+    {"func @f(%a: f32) { %x = reshape %a {shape=[2]} }", "as many elements between them"},
     {"func @f(%a: f32) { %x = reduce sub %a {axes=[]} }", "sub cannot reduce"},
     {"func @f(%a: f32) { %x = reduce add %a {axes=[0]} }", "axes must name dimensions"},
     {"func @f(%a: f32) { %x = broadcast %a {shape=[2], dims=[0]} }", "dims must name every"},
