@@ -200,7 +200,7 @@ constexpr BadText kBadOperations[] = {
      "operand x must be a tile or a scalar, is tensor"},
     {"func @f(%a: i32) { %x = fma %a, %a, %a }", "takes floating-point"},
     {"func @f(%a: f32[4]) { %x = load %a }", "needs one index per dimension"},
-    {"func @f(%a: f32[4], %i: i32) { %x = load %a, %i }", "operand index must be a slice or"},
+    {"func @f(%a: f32[4], %i: i32) { %x = load %a, %i }", "operand index must be a slice, an i64"},
     {"func @f(%a: f32[4], %i: i64) { %x = load %a, %i {guard=[1]} }", "guard must name index"},
     {"func @f(%a: f32[4], %i: i64) { %x = load %a, %i {guard=[-1]} }", "guard must name index"},
     {"func @f(%a: f32[4]) { %x = dim %a {axis=1} }", "axis is not one of the tensor's"},
