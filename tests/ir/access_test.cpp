@@ -1,4 +1,5 @@
 // Index tiles, masks, hints and atomics in the text form, and what the verifier says of wrong ones.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
@@ -36,7 +37,7 @@ constexpr std::string_view kAccesses =
 
 TEST(Accesses, RoundTrip) {
   const Function fn = parse(kAccesses);
-  EXPECT_EQ(print(fn, {.locations = false}), std::string(kAccesses) + "\n");
+  EXPECT_EQ(print(fn, {.locations = false}), fmt::format("{}\n", kAccesses));
   EXPECT_FALSE(first_difference(fn, parse(print(fn))));
 }
 
