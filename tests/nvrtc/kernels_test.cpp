@@ -20,6 +20,7 @@
 #include "tests/codegen/kernel_list.h"
 #include "tests/codegen/kernels_computed.h"
 #include "tests/codegen/kernels_control.h"
+#include "tests/codegen/kernels_matrix.h"
 #include "tests/codegen/kernels_warpgroups.h"
 #include "tilewright/codegen/plan.h"
 #include "tilewright/runtime/hash.h"
@@ -271,6 +272,24 @@ TEST(Kernels, OfOtherTypesThatMultiplyByWarpgroups) {
     for (const auto& [rows, columns, warps] :
          {std::tuple{64, 192, 4}, {128, 256, 8}, {128, 128, 8}, {192, 160, 12}})
       add(sources, kernel.name, kernel.fn, bulk_config({rows, columns, 128}, warps), kWgmmaTargets);
+  }
+  expect_warpgroups(sources);
+}
+
+// Second operands that are stored across k, for which the product is transposed, and sums in two
+// levels: with one and two warpgroups.
+TEST(Kernels, StoredAcrossKAndInTwoLevels) {
+  std::vector<Source> sources;
+  const KernelCase across = tf32_product("nn", 4096, 4096, 4096, tf32);
+  const KernelCase first = tf32_product("tt", 4096, 4096, 4096, tf32);
+  const KernelCase levels = scaled_product(f8e4m3, f8e4m3, 4096, 4096, 4096);
+  for (const auto& [m, n, warps] :
+       {std::tuple{256, 128, 8}, {128, 128, 8}, {128, 64, 4}, {128, 256, 8}}) {
+    add(sources, across.name, across.fn, bulk_config({m, n, 32}, warps), kWgmmaTargets);
+    if (m * n < 256 * 128) {
+      add(sources, first.name, first.fn, bulk_config({m, n, 32}, warps), kWgmmaTargets);
+      add(sources, levels.name, levels.fn, bulk_config({m, n, 128}, warps), kWgmmaTargets);
+    }
   }
   expect_warpgroups(sources);
 }
