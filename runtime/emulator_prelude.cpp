@@ -26,10 +26,13 @@ constexpr std::string_view kKeywords = R"(
 #define __launch_bounds__(...)
 #define __restrict__ __restrict
 #define __align__(n) alignas(n)
-#define TW_PLAIN \
-  extern "C" __attribute__((noinline, visibility("hidden"), no_sanitize("thread")))
-#define TW_CONSTANT \
-  extern "C" __attribute__((const, noinline, visibility("hidden"), no_sanitize("thread")))
+#ifdef __clang__  // which instruments atomics in spite of no_sanitize
+#define TW_UNSEEN disable_sanitizer_instrumentation
+#else
+#define TW_UNSEEN no_sanitize("thread")
+#endif
+#define TW_PLAIN extern "C" __attribute__((noinline, visibility("hidden"), TW_UNSEEN))
+#define TW_CONSTANT extern "C" __attribute__((const, noinline, visibility("hidden"), TW_UNSEEN))
 #define TW_HERE __builtin_return_address(0)
 struct TwDim3 { unsigned x, y, z; };
 struct TwOperand { unsigned long long descriptor; const unsigned* words; int swizzle, k_first; };

@@ -97,7 +97,7 @@ TEST_F(TuneProgram, CtrlCKeepsWhatWasMeasured) {
   // The worker and the emulator work as they would for a GPU.
   const CommandResult stopped =
       tilewright("tune vector_add 'f32[256]' 'f32[256]' --device emulate:sm_80 --budget 100s",
-                 "timeout --preserve-status -s INT 4");
+                 "timeout --foreground --preserve-status -s INT 4");
   expect_parts(stopped, 0, {"on emulated sm_80", "  best ", "because it was stopped", "kept in"});
   expect_parts(tilewright("cache ls"), 0, {"vector_add", "emulated sm_80"});
 }

@@ -36,7 +36,8 @@ Config wgmma(std::vector<int64_t> block, int stages = 2, bool persistent = false
 ir::Function run_until(const KernelCase& kernel, const Config& config, std::string_view until) {
   ir::Function made =
       ir::Rewriter::run(kernel.fn, [](ir::Rewriter&, const ir::Op&) { return false; });
-  for (const TilePass& pass : tile_passes(config, hopper(), written_params(kernel.fn))) {
+  const std::vector<bool> written = written_params(kernel.fn);  // which the passes refer to
+  for (const TilePass& pass : tile_passes(config, hopper(), written)) {
     if (pass.name == until) break;
     made = pass.run(made);
   }

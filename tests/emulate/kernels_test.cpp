@@ -2,6 +2,8 @@
 // interpreter's results.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "examples/kernels/linear.h"
 #include "examples/kernels/matmul.h"
 #include "examples/kernels/row_minmax.h"
@@ -48,8 +50,11 @@ TEST_P(EveryKernel, RunsAsPrinted) {
   const auto [number, part] = GetParam();
   const Schedule& schedule = kSchedules[number];
   const std::vector<KernelCase> kernels = every_kernel();
-  int run = 0;
+  // TILEWRIGHT_ALL_CASES=1 runs every kernel with every schedule, else every second.
+  const size_t every = std::getenv("TILEWRIGHT_ALL_CASES") != nullptr ? 1 : 2;
+  size_t run = 0;
   for (size_t i = part; i < kernels.size(); i += kParts) {
+    if ((i / kParts + number) % every != 0) continue;
     const KernelCase& kernel = kernels[i];
     const Config config =
         emulate_config(kernel, schedule.blocks, schedule.warps, schedule.stages, schedule.copy);
@@ -61,7 +66,7 @@ TEST_P(EveryKernel, RunsAsPrinted) {
       EXPECT_EQ(error.code(), ErrorCode::config) << error.what();
     }
   }
-  EXPECT_GT(run, 8);
+  EXPECT_GT(run * every, 8u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Schedules, EveryKernel,

@@ -107,9 +107,11 @@ void run_mutants(const KernelCase& kernel, MatrixUnit unit, int stages, size_t e
   }
 }
 
-// TILEWRIGHT_ALL_MUTANTS=1 runs all of them, else every fifth.
+// TILEWRIGHT_ALL_MUTANTS=1 runs all of them, else every seventh. Each that is missed must have a
+// known reason; they may be a twentieth of all, and a few more of a sample that happens to draw
+// them.
 TEST(EmulatorMutants, AreReportedAsWhatTheyAre) {
-  const size_t every = std::getenv("TILEWRIGHT_ALL_MUTANTS") != nullptr ? 1 : 5;
+  const size_t every = std::getenv("TILEWRIGHT_ALL_MUTANTS") != nullptr ? 1 : 7;
   std::map<MutantKind, Tally> tallies;
   std::vector<std::string> missed;
   for (const KernelCase& kernel : mutated_kernels())
@@ -130,7 +132,7 @@ TEST(EmulatorMutants, AreReportedAsWhatTheyAre) {
              sum.equivalent);
   for (const std::string& text : missed) fmt::print("missed  : {}\n", text);
   EXPECT_GE(sum.made * static_cast<int>(every), 200);
-  EXPECT_GE(sum.reported * 100, (sum.made - sum.equivalent) * 95);
+  EXPECT_GE(sum.reported * 100, (sum.made - sum.equivalent) * (every == 1 ? 95 : 90));
 }
 
 }  // namespace

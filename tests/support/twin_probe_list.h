@@ -93,6 +93,13 @@ inline std::vector<TwinProbe> copies() {
        .shared_bytes = 896,
        .in_words = 224,
        .out_words = 224},
+      {.name = "evict",
+       .body = "unsigned first[4], last[4];\ntw::load_evict_first<4>(first, &in[4 * t]);\n"
+               "tw::load_evict_last<4>(last, &in[128 + 4 * t]);\n"
+               "tw::store_evict_first<4>(&out[4 * t], last);\n"
+               "tw::store_evict_last<4>(&out[128 + 4 * t], first);\n",
+       .in_words = 256,
+       .out_words = 256},
       {.name = "barriers",
        .body = "if (t == 0) tw::barrier_init(&shared.ready, 128);\n__syncthreads();\n"
                "for (unsigned round = 0; round < 3; ++round) {\n"
