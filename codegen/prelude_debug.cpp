@@ -27,7 +27,8 @@ std::vector<Helper> debug_helpers() {
       {.name = "assert_failed",
        .doc = "prints the message and its place, and ends the launch with an error",
        .text =
-           R"(__device__ __forceinline__ void assert_failed(const char* message, const char* file, unsigned line) {
+           R"(__device__ __forceinline__ void assert_failed(const char* message, const char* file,
+                                              unsigned line) {
   __assertfail(message, file, line, "a kernel", 1);
 })"},
   };

@@ -47,11 +47,13 @@ std::string branch(const Width& width, bool load, const std::string& when, bool 
   if (load)
     return fmt::format(
         "  {}\n    asm volatile(\"ld.global.{}.{} {}, [%{}], %{};\"\n"
-        "                 : {} : \"l\"(from), \"l\"(policy) : \"memory\");\n",
+        "                 : {}\n"
+        "                 : \"l\"(from), \"l\"(policy) : \"memory\");\n",
         test, hints, width.type, names, count, count + 1, operands);
   return fmt::format(
       "  {}\n    asm volatile(\"st.global.{}.{} [%0], {}, %{};\"\n"
-      "                 :: \"l\"(to){}, \"l\"(policy) : \"memory\");\n",
+      "                 :: \"l\"(to){},\n"
+      "                    \"l\"(policy) : \"memory\");\n",
       test, hints, width.type, names, count + 1, operands);
 }
 

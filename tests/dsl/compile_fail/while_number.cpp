@@ -6,6 +6,5 @@
 namespace tw = tilewright;
 
 void kernel(tw::Tensor a, int n) {
-  for (auto i : tw::tile(64))
-    tw::while_([&] { return n > 0; }, [&] { a[i] = 0; });
+  for (auto i : tw::tile(64)) tw::while_([&] { return n > 0; }, [&] { a[i] = 0; });
 }
