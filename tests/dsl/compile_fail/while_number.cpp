@@ -1,6 +1,6 @@
 // std: c++20
 // expect: a C++ value is known when the kernel is traced and never changes
-// line: 10
+// line: 9
 #include "tilewright/dsl/dsl.h"
 
 namespace tw = tilewright;
