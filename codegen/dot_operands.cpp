@@ -8,6 +8,7 @@
 #include "tilewright/codegen/mma_fragments.h"
 #include "tilewright/ir/builder.h"
 #include "tilewright/ir/error.h"
+#include "tilewright/ir/opspec.h"
 
 namespace tilewright::codegen {
 namespace {
@@ -15,24 +16,6 @@ namespace {
 using ir::Op;
 using ir::OpKind;
 using ir::Value;
-
-/// Whether the elements of `op`'s result are made of those of its operands, one each.
-bool is_elementwise(const Op& op) {
-  switch (op.kind) {
-    case OpKind::unary:
-    case OpKind::binary:
-    case OpKind::fma:
-    case OpKind::compare:
-    case OpKind::select:
-    case OpKind::cast:
-    case OpKind::random:
-    case OpKind::inline_ptx:
-    case OpKind::permute:
-      return true;
-    default:
-      return false;
-  }
-}
 
 /// Whether a copy to shared memory can do what a load does.
 bool is_copyable(const Op& op) { return op.kind == OpKind::load && ir::is_plain_access(op); }
@@ -42,7 +25,7 @@ void collect_loads(const Value* value, std::vector<const Op*>& loads) {
   if (op == nullptr || !value->type.is_tile()) return;
   if (is_copyable(*op) && std::find(loads.begin(), loads.end(), op) == loads.end())
     loads.push_back(op);
-  if (is_elementwise(*op))
+  if (ir::is_elementwise(op->kind) || op->kind == OpKind::permute)
     for (const Value* operand : op->operands) collect_loads(operand, loads);
 }
 
@@ -55,7 +38,7 @@ bool is_stored_by_k(const ir::Function& fn, const Op& dot, int operand) {
     k_dim = static_cast<int>(value->def->integers(ir::AttrKey::dims).at(k_dim));
     value = value->def->operand(0);
   }
-  if (value->def == nullptr || value->def->kind != OpKind::load) return true;
+  if (value->def == nullptr || !is_copyable(*value->def)) return true;
   const ir::AccessView access(*value->def);
   const ir::Param* param = fn.param_of(access.tensor);
   return param == nullptr || contiguous_dimension(access, param->spec).second == k_dim;

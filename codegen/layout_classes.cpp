@@ -1,6 +1,7 @@
 #include "tilewright/codegen/layout_classes.h"
 
 #include "tilewright/ir/builder.h"
+#include "tilewright/ir/opspec.h"
 
 namespace tilewright::codegen {
 
@@ -68,18 +69,12 @@ void LayoutClasses::unite_access(const Op& op) {
 }
 
 void LayoutClasses::unite_op(const Op& op) {
+  if (ir::is_elementwise(op.kind)) {
+    if (op.result()->type.kind == ir::Type::Kind::shared) return;
+    for (const Value* operand : op.operands) unite(op.result(), operand);
+    return;
+  }
   switch (op.kind) {
-    case OpKind::unary:
-    case OpKind::binary:
-    case OpKind::fma:
-    case OpKind::compare:
-    case OpKind::select:
-    case OpKind::cast:
-    case OpKind::random:
-    case OpKind::inline_ptx:
-      if (op.result()->type.kind == ir::Type::Kind::shared) return;
-      for (const Value* operand : op.operands) unite(op.result(), operand);
-      return;
     case OpKind::dot:
       unite(op.result(), op.operand(2));
       return;

@@ -214,6 +214,20 @@ void for_registers(Lowering& lowering, const Layout& layout, int vector_axis, in
   nest(0);
 }
 
+void for_registers_across(Lowering& lowering, const Layout& layout, int axis,
+                          const std::function<void(RegIndex&)>& body) {
+  RegIndex index(layout.rank, integer(0));
+  std::function<void(int)> nest = [&](int other) {
+    if (other == axis) ++other;
+    if (other >= layout.rank) return body(index);
+    for_axis(lowering, other, layout.registers(other), 1, [&](const ExprRef& at) {
+      index[other] = at;
+      nest(other + 1);
+    });
+  };
+  nest(0);
+}
+
 std::vector<int64_t> register_extents(const Layout& layout) {
   std::vector<int64_t> extents;
   for (int axis = 0; axis < layout.rank; ++axis)

@@ -54,16 +54,7 @@ class Scan {
 
   /// Runs `body` for each register position of the other axes.
   void for_kept(const std::function<void(RegIndex&)>& body) {
-    RegIndex index(layout_.rank, integer(0));
-    std::function<void(int)> nest = [&](int axis) {
-      if (axis == axis_) ++axis;
-      if (axis >= layout_.rank) return body(index);
-      for_axis(lowering_, axis, layout_.registers(axis), 1, [&](const ExprRef& at) {
-        index[axis] = at;
-        nest(axis + 1);
-      });
-    };
-    nest(0);
+    for_registers_across(lowering_, layout_, axis_, body);
   }
 
   /// Runs `body` for each of the thread's runs along the axis, the first one first.

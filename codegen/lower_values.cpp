@@ -7,6 +7,7 @@
 #include "tilewright/codegen/lowering.h"
 #include "tilewright/codegen/prelude.h"
 #include "tilewright/ir/error.h"
+#include "tilewright/ir/opspec.h"
 
 namespace tilewright::codegen {
 namespace {
@@ -17,37 +18,18 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-bool is_elementwise(OpKind kind) {
-  switch (kind) {
-    case OpKind::unary:
-    case OpKind::binary:
-    case OpKind::fma:
-    case OpKind::compare:
-    case OpKind::select:
-    case OpKind::cast:
-    case OpKind::broadcast:
-    case OpKind::permute:
-    case OpKind::join:
-    case OpKind::pick:
-    case OpKind::slice_index:
-    case OpKind::iota:
-    case OpKind::random:
-    case OpKind::inline_ptx:
-      return true;
-    default:
-      return false;
-  }
-}
-
 /// Tiles that cost nothing to compute again: views and positions.
 bool is_free(OpKind kind) {
   return kind == OpKind::broadcast || kind == OpKind::permute || kind == OpKind::join ||
          kind == OpKind::pick || kind == OpKind::slice_index || kind == OpKind::iota;
 }
 
+/// Tiles that can be computed where they are used, element by element.
+bool is_by_element(OpKind kind) { return ir::is_elementwise(kind) || is_free(kind); }
+
 /// Whether `op` reads its tile operands element by element, so that they can be computed in place.
 bool takes_inlined(OpKind kind) {
-  return is_elementwise(kind) || kind == OpKind::reduce || kind == OpKind::combine ||
+  return is_by_element(kind) || kind == OpKind::reduce || kind == OpKind::combine ||
          kind == OpKind::scan || kind == OpKind::sort || kind == OpKind::store ||
          kind == OpKind::stage || kind == OpKind::print || kind == OpKind::convert ||
          kind == OpKind::reshape || kind == OpKind::dot || ir::is_atomic(kind);
@@ -151,7 +133,7 @@ void share_accumulator(Lowering& lowering, const Op& dot) {
 /// Whether `op` can compute what a loop carries next into the registers of `carried`.
 bool replaces(const Lowering& lowering, const Op& op, const Value* carried) {
   if (op.kind == OpKind::dot) return takes_over(lowering, op, carried);
-  if (!is_elementwise(op.kind) || is_free(op.kind)) return false;
+  if (!ir::is_elementwise(op.kind)) return false;
   const bool elsewhere = std::any_of(op.operands.begin(), op.operands.end(), [&](const Value* x) {
     return reads_elsewhere(lowering, x, carried, false);
   });
@@ -348,7 +330,7 @@ void analyze_values(Lowering& lowering) {
 }
 
 bool is_inlined(const Lowering& lowering, const Value* value) {
-  if (!value->type.is_tile() || value->def == nullptr || !is_elementwise(value->def->kind))
+  if (!value->type.is_tile() || value->def == nullptr || !is_by_element(value->def->kind))
     return false;
   if (is_free(value->def->kind)) return true;
   auto uses = lowering.uses.find(value);

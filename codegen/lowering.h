@@ -160,6 +160,9 @@ ExprRef index_extremum(const Lowering& lowering, const char* which, ExprRef x, E
 /// Loops over the registers of `layout`, `vector` at a time along `vector_axis`.
 void for_registers(Lowering& lowering, const Layout& layout, int vector_axis, int vector,
                    const std::function<void(const RegIndex&)>& body);
+/// Loops over the register positions of all axes but one, along which `body` is given position 0.
+void for_registers_across(Lowering& lowering, const Layout& layout, int axis,
+                          const std::function<void(RegIndex&)>& body);
 /// Loops over the register positions of one axis only.
 void for_axis(Lowering& lowering, int axis, int registers, int step,
               const std::function<void(const ExprRef&)>& body);

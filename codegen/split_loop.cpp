@@ -8,6 +8,7 @@
 #include "tilewright/codegen/pipeline.h"
 #include "tilewright/ir/builder.h"
 #include "tilewright/ir/error.h"
+#include "tilewright/ir/opspec.h"
 
 namespace tilewright::codegen {
 namespace {
@@ -33,23 +34,10 @@ bool carries_sums(const Op& loop) {
   return !view.carried.empty();
 }
 
-bool is_elementwise(OpKind kind) {
-  switch (kind) {
-    case OpKind::unary:
-    case OpKind::binary:
-    case OpKind::fma:
-    case OpKind::compare:
-    case OpKind::select:
-    case OpKind::cast:
-    case OpKind::random:
-    case OpKind::inline_ptx:
-    case OpKind::permute:
-    case OpKind::convert:
-    case OpKind::store:
-      return true;
-    default:
-      return false;
-  }
+/// Elementwise, or moving elements about: a part of the result needs that part of the operand only.
+bool keeps_parts(OpKind kind) {
+  return ir::is_elementwise(kind) || kind == OpKind::permute || kind == OpKind::convert ||
+         kind == OpKind::store;
 }
 
 /// Whether all that depends on the loop's results is elementwise.
@@ -60,7 +48,7 @@ bool feeds_elementwise_only(const ir::Function& fn, const Op& loop) {
     const bool uses = std::any_of(op.operands.begin(), op.operands.end(),
                                   [&](const Value* x) { return parts.contains(x); });
     if (!uses) return;
-    fine &= is_elementwise(op.kind) && op.parent == loop.parent;
+    fine &= keeps_parts(op.kind) && op.parent == loop.parent;
     parts.insert(op.results.begin(), op.results.end());
   });
   return fine;

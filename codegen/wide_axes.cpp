@@ -6,6 +6,7 @@
 #include "tilewright/ir/builder.h"
 #include "tilewright/ir/combine.h"
 #include "tilewright/ir/error.h"
+#include "tilewright/ir/opspec.h"
 
 namespace tilewright::codegen {
 namespace {
@@ -17,23 +18,6 @@ using ir::Value;
 
 bool has_dims(const Value* value) {
   return value->type.is_tile() || value->type.kind == ir::Type::Kind::slice;
-}
-
-bool is_elementwise(OpKind kind) {
-  switch (kind) {
-    case OpKind::unary:
-    case OpKind::binary:
-    case OpKind::fma:
-    case OpKind::compare:
-    case OpKind::select:
-    case OpKind::cast:
-    case OpKind::convert:
-    case OpKind::random:
-    case OpKind::inline_ptx:
-      return true;
-    default:
-      return false;
-  }
 }
 
 std::string at_line(Loc loc) { return loc.known() ? fmt::format(" at line {}", loc.line) : ""; }
@@ -87,7 +71,7 @@ void DimClasses::refuse(const Value* value, const std::string& why) {
 }
 
 void DimClasses::unite_op(const Op& op) {
-  if (is_elementwise(op.kind)) return unite_elementwise(op);
+  if (ir::is_elementwise(op.kind) || op.kind == OpKind::convert) return unite_elementwise(op);
   if (ir::reads_tensor(op.kind) || ir::writes_tensor(op.kind)) return unite_access(op);
   switch (op.kind) {
     case OpKind::broadcast: {

@@ -89,6 +89,22 @@ const AttributeSpec* OpSpec::find(AttrKey key) const {
   return nullptr;
 }
 
+bool is_elementwise(OpKind kind) {
+  switch (kind) {
+    case OpKind::unary:
+    case OpKind::binary:
+    case OpKind::fma:
+    case OpKind::compare:
+    case OpKind::select:
+    case OpKind::cast:
+    case OpKind::random:
+    case OpKind::inline_ptx:
+      return true;
+    default:
+      return false;
+  }
+}
+
 const OpSpec& spec_of(OpKind kind) {
   static const std::vector<OpSpec> specs = [] {
     std::vector<OpSpec> all;

@@ -39,6 +39,9 @@ struct OpSpec {
 
 const OpSpec& spec_of(OpKind kind);
 
+/// Whether each element of the result is computed from the operands' elements at its own place.
+bool is_elementwise(OpKind kind);
+
 /// The operands of `op`, each with the entry of ops.def it belongs to. Several variadic entries
 /// share the operands thus: all but the last take one per tile axis (attribute `axes`), the last
 /// takes the rest. Empty when the operands do not fit.

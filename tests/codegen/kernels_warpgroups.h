@@ -6,6 +6,27 @@
 
 namespace tilewright::testing {
 
+/// a b of bytes, every third row of b left out: what is masked is computed, so b is staged as a
+/// product reads it, however it is stored.
+inline KernelCase product_of_masked_bytes(int64_t m, int64_t n, int64_t k) {
+  return make_case("product_of_masked_bytes",
+                   [](Tensor a, Tensor b) {
+                     auto [m, k] = sizes<2>(a);
+                     const Size n = b.size(1);
+                     Tensor c = empty({m, n}, i32);
+                     for (auto [rows, cols] : tile({m, n})) {
+                       Tile acc = zeros({rows, cols}, i32);
+                       for (auto ks : tile(k)) {
+                         Tile kept = (ks.index() % 3 != 0)[all, none];
+                         acc = addmm(acc, a[rows, ks], b.load({ks, cols}, {.mask = kept}));
+                       }
+                       c[rows, cols] = acc;
+                     }
+                     return c;
+                   },
+                   {dense(i8, {m, k}), dense(i8, {k, n})});
+}
+
 /// a b + c, c in f32.
 inline KernelCase product_plus(DType dtype, int64_t m, int64_t n, int64_t k) {
   return make_case("product_plus",

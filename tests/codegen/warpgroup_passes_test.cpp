@@ -103,6 +103,7 @@ TEST(OrientDots, ByTilesAndStrides) {
     EXPECT_EQ(is_transposed(bytes, 64, 64), transposed) << how;
     EXPECT_EQ(is_transposed(bytes, 64, 32), false) << how;
   }
+  EXPECT_FALSE(is_transposed(testing::product_of_masked_bytes(128, 256, 64), 64, 64));
 }
 
 int count(const ir::Function& fn, ir::OpKind kind) {

@@ -194,6 +194,7 @@ TEST(WarpgroupProducts, OfOperandsStoredAcrossK) {
             product_of(how, f8e4m3, 80, 144, 64)})
         EXPECT_TRUE(expect_clean(kernel, bulk_config(warps, 3), tile).bulk_loads);
     }
+  expect_clean(product_of_masked_bytes(80, 144, 64), bulk_config(8), {64, 128, 32});
 }
 
 // Sums of tiles of k that are added as f32: one and two warpgroups, steps of one product and more.
