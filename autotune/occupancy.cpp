@@ -35,7 +35,9 @@ Occupancy occupancy_of(const ir::Function& fn, const Config& config, const Targe
   if (config.matrix != MatrixUnit::wgmma)
     result.crowded =
         std::max(0.0, static_cast<double>(wanted - available) / static_cast<double>(available));
-  const int64_t by_registers = Target::registers_per_block / (result.registers * result.threads);
+  // Where registers move, each thread is launched with as many as all others.
+  const int64_t each = std::min(result.registers, codegen::registers_launched(config));
+  const int64_t by_registers = Target::registers_per_block / (each * result.threads);
   const int64_t by_shared =
       (target.shared_bytes + kReservedBytes) / (result.shared_bytes + kReservedBytes);
   const int64_t by_warps = most_warps(target) / ((result.threads + 31) / 32);

@@ -115,16 +115,16 @@ class Counter {
     } else if (one.shared_bytes > target_.shared_bytes) {
       return;
     }
-    if (slots > 0) total_ += slots * others(core, one.registers);
+    if (slots > 0) total_ += slots * others(core, one);
   }
 
   /// Combinations of the other fields that suit these tiles and warps.
-  int64_t others(const Config& core, int64_t registers) {
+  int64_t others(const Config& core, const codegen::ConfigNeeds& needs) {
     // Which pass depends on registers only through how many blocks they leave room for.
     int room = 0;
     Config config = core;
     for (config.blocks_per_sm = 1; config.blocks_per_sm <= 4; ++config.blocks_per_sm)
-      room += registers <= codegen::registers_available(config) ? 1 << config.blocks_per_sm : 0;
+      room += codegen::has_registers(needs, config) ? 1 << config.blocks_per_sm : 0;
     if (room == 0) return 0;
     const bool grouped = canonical_grouped(core);
     const std::tuple key(core.matrix, core.copy, core.warps, room, grouped);

@@ -141,6 +141,9 @@ void check_limits(const Config& config, const ir::Function& fn, const Target& ta
   if (needs.registers > registers)
     raise(ErrorId::config_registers, fn.loc, to_json(config), needs.registers, registers,
           config.blocks_per_sm, threads);
+  if (!codegen::has_registers(needs, config))
+    raise(ErrorId::config_registers, fn.loc, to_json(config), needs.instruction,
+          codegen::registers_launched(config), config.blocks_per_sm, threads);
   if (needs.shared_bytes > target.shared_bytes)
     raise(ErrorId::config_shared, fn.loc, to_json(config), needs.shared_bytes, target.shared_bytes,
           target.name());

@@ -203,7 +203,7 @@ class Draft {
 
   bool fits() {
     const codegen::ConfigNeeds needs = codegen::estimate_needs(finish(), kernel_.fn, target_);
-    return needs.registers <= codegen::registers_available(config_) &&
+    return codegen::has_registers(needs, config_) &&
            needs.shared_bytes + needs.exchange_bytes <= target_.shared_bytes;
   }
 
@@ -221,8 +221,7 @@ class Draft {
   void make_fit() {
     while (!fits()) {
       const bool too_many_registers =
-          codegen::estimate_needs(finish(), kernel_.fn, target_).registers >
-          codegen::registers_available(config_);
+          !codegen::has_registers(codegen::estimate_needs(finish(), kernel_.fn, target_), config_);
       const std::optional<size_t> largest = largest_axis(false);
       if (!too_many_registers && config_.stages > 1)
         --config_.stages;

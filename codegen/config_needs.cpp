@@ -26,9 +26,13 @@ using ir::Region;
 using ir::Value;
 
 constexpr int64_t kMost = int64_t{1} << 40;
-constexpr int64_t kAddressing = 24;      // registers for indices, pointers and addresses
-constexpr int64_t kDescriptors = 4;      // registers, two for each operand
-constexpr int64_t kLargestArray = 1024;  // registers of one tile, in memory if need be
+constexpr int64_t kAddressing = 24;       // registers for indices, pointers and addresses
+constexpr int64_t kDescriptors = 4;       // registers, two for each operand
+constexpr int64_t kProduct = 26;          // registers of a warpgroup's product beside its sums
+constexpr int64_t kLargestArray = 1024;   // registers of one tile, in memory if need be
+constexpr int kProducerThreads = 128;     // one warpgroup
+constexpr int kMostMoved = 240;           // registers of a thread that others gave some
+constexpr int64_t kReservedBytes = 1024;  // of shared memory, for each resident block
 
 bool is_sequential_loop(const Op* op) {
   return op != nullptr && op->kind == OpKind::tile_loop && op->integer(ir::AttrKey::parallel) == 0;
@@ -101,6 +105,8 @@ class Estimate {
 
   void note_dot(const Op& dot, const std::set<const Value*>& kept) {
     const int64_t fragments = fragment_registers(dot);
+    if (accumulators_.at(dot.result()) == MatrixUnit::wgmma)
+      needs_.instruction = std::max(needs_.instruction, product_columns(dot) / 2 + kProduct);
     note_registers(kept,
                    fragments + (kept.contains(dot.operand(2)) ? 0 : registers(*dot.result())));
     for (int i = 0; i < 2; ++i) note_operand(dot, i);
@@ -158,6 +164,15 @@ class Estimate {
                         ? blocked(value.type.shape)
                         : accumulator_layout(value.type.shape, accumulator->second))
                        .registers();
+  }
+
+  /// Columns of one product of a warpgroup.
+  int64_t product_columns(const Op& dot) const {
+    auto extents = extents_of(dot.result()->type.shape);
+    if (is_transposed_for_wgmma(fn_, dot, extents[0], extents[1]))
+      std::swap(extents[0], extents[1]);
+    const int64_t along_rows = wgmma_groups_along_rows(extents[0], config_.warps);
+    return extents[1] * along_rows * 4 / config_.warps;
   }
 
   /// Those of the operands' elements that a thread multiplies at once.
@@ -238,11 +253,36 @@ ConfigNeeds estimate_needs(const Config& config, const ir::Function& fn, const T
   return Estimate(config, fn, target).needs();
 }
 
-int64_t registers_available(const Config& config) {
+int64_t registers_launched(const Config& config) {
   // A producer's warpgroup is launched with as many registers as the others.
-  const int64_t producer = config.copy == CopyKind::tma ? 128 : 0;
+  const int64_t producer = config.copy == CopyKind::tma ? kProducerThreads : 0;
   const int64_t threads = (int64_t{32} * config.warps + producer) * config.blocks_per_sm;
   return std::min<int64_t>(Target::max_registers, Target::registers_per_block / threads / 8 * 8);
+}
+
+RegisterSplit split_registers(const Config& config) {
+  if (config.copy != CopyKind::tma || config.warps % 4 != 0) return {};
+  const int groups = config.warps / 4;
+  const int launched = static_cast<int>(registers_launched(config)) / 8 * 8;
+  if (launched >= kMostMoved) return {};
+  const int all = launched * (groups + 1);
+  // The producer walks tiles and coordinates: fewer than 32 registers would spill.
+  const int consumer = std::min(kMostMoved, (all - 32) / groups / 8 * 8);
+  return {std::min(all - groups * consumer, launched) / 8 * 8, consumer};
+}
+
+int64_t registers_available(const Config& config) {
+  return std::max<int64_t>(registers_launched(config), split_registers(config).consumer);
+}
+
+bool has_registers(const ConfigNeeds& needs, const Config& config) {
+  return needs.registers <= registers_available(config) &&
+         needs.instruction <= registers_launched(config);
+}
+
+int64_t shared_available(const Config& config, const Target& target) {
+  const int64_t all = target.shared_bytes + kReservedBytes;
+  return all / config.blocks_per_sm - kReservedBytes;
 }
 
 }  // namespace tilewright::codegen

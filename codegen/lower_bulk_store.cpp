@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "tilewright/codegen/config_needs.h"
 #include "tilewright/codegen/function_exprs.h"
 #include "tilewright/codegen/lowering.h"
 #include "tilewright/codegen/matrix_layouts.h"
@@ -165,11 +166,10 @@ int choose_slots(const Lowering& lowering, const PanelStore& store) {
   const auto stores = static_cast<int64_t>(lowering.in.bulk_stores.size());
   const int64_t bytes = int64_t{lowering.config.warps / 4} * kRows * store.bulk.panel.panel *
                         size_of(store.value->type.dtype);
+  const int64_t room = shared_available(lowering.config, lowering.target);
   const int panels = store.panels * store.pieces;
   int slots = panels;
-  while (slots > 2 &&
-         (panels % slots != 0 || taken + bytes * slots * stores > lowering.target.shared_bytes))
-    --slots;
+  while (slots > 2 && (panels % slots != 0 || taken + bytes * slots * stores > room)) --slots;
   return std::min(slots, std::max(panels, 1));
 }
 

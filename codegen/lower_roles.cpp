@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tilewright/codegen/bulk_copy.h"
+#include "tilewright/codegen/config_needs.h"
 #include "tilewright/codegen/lowering.h"
 #include "tilewright/codegen/split_loop.h"
 #include "tilewright/codegen/tensor_map.h"
@@ -18,25 +19,6 @@ using ir::Value;
 
 constexpr int kProducerThreads = 128;
 constexpr const char* kBarrier = "tw::Barrier";
-
-/// Registers of a thread of each role. A block is launched with as many for all of its threads;
-/// warpgroups of the producer give theirs to the consumers (PTX ISA, setmaxnreg: multiples of 8,
-/// 24 to 256).
-struct RegisterSplit {
-  int producer = 0, consumer = 0;  // 0: as launched
-};
-
-RegisterSplit split_registers(const Lowering& lowering) {
-  const int groups = lowering.config.warps / 4;
-  if (lowering.config.warps % 4 != 0 || groups < 2) return {};
-  const int threads = lowering.threads() + kProducerThreads;
-  const int launched =
-      Target::registers_per_block / (threads * lowering.config.blocks_per_sm) / 8 * 8;
-  const int all = launched * (groups + 1);
-  // The producer walks tiles and coordinates: fewer than 32 registers would spill.
-  const int consumer = std::min(240, (all - 32) / groups / 8 * 8);
-  return {std::min(all - groups * consumer, launched) / 8 * 8, consumer};
-}
 
 std::string declare_barriers(Lowering& lowering, const char* hint, int stages,
                              const std::string& comment) {
@@ -251,7 +233,7 @@ std::vector<Stmt> lower_roles(Lowering& lowering) {
   if (const Op* loop = find_split_loop(lowering.in, lowering.config)) plan_split(lowering, *loop);
   for (const Op* loop : loops) declare_bulk_rings(lowering, *loop);
   find_needed(lowering, loops);
-  const RegisterSplit registers = split_registers(lowering);
+  const RegisterSplit registers = split_registers(lowering.config);
   lowering.kernel.consumers = lowering.threads();
   lowering.kernel.threads = lowering.threads() + kProducerThreads;
   std::vector<Stmt> producer = producer_part(lowering, registers, loops);

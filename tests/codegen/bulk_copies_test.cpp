@@ -305,9 +305,10 @@ TEST(SplitLoops, AreRefusedWithTheReason) {
 }
 
 TEST(Roles, HaveTheirRegisters) {
-  const auto split = [](int warps, const std::vector<int64_t>& blocks) {
-    const std::string text =
-        printed(product_of("nn", bf16, 1024, 1024, 256), wgmma_config(warps), blocks);
+  const auto split = [](int warps, const std::vector<int64_t>& blocks, int blocks_per_sm = 1) {
+    Config config = wgmma_config(warps);
+    config.blocks_per_sm = blocks_per_sm;
+    const std::string text = printed(product_of("nn", bf16, 1024, 1024, 256), config, blocks);
     const auto number = [&](const std::string& of) {
       const size_t at = text.find(of);
       return at == std::string::npos ? 0 : std::stoi(text.substr(at + of.size()));
@@ -317,6 +318,7 @@ TEST(Roles, HaveTheirRegisters) {
   EXPECT_EQ(split(4, {64, 64, 32}), std::pair(0, 0));  // as launched is enough
   EXPECT_EQ(split(8, {128, 256, 64}), std::pair(40, 232));
   EXPECT_EQ(split(12, {192, 192, 64}), std::pair(32, 160));
+  EXPECT_EQ(split(4, {128, 128, 64}, 2), std::pair(32, 224));
   for (const int warps : {8, 12, 16}) {
     const auto [producer, consumer] = split(warps, {16 * warps, 64, 32});
     const int launched = 65536 / (32 * warps + 128) / 8 * 8;

@@ -72,10 +72,19 @@ TEST(CheckWarpgroups, TilesThatTheyCanShare) {
     for (const int64_t n : {16, 32, 96, 160, 192, 256})
       check_bf16(wgmma({16 * warps, n, 64}, warps));
   for (const int64_t n : {16, 96, 160, 192}) check_bf16(wgmma({192, n, 64}, 12));
-  // Registers are those with which all four warpgroups, the producer's too, are launched.
-  expect_error(ErrorId::config_registers, 0, "needs about 132 registers, and has at most 128", [] {
+  // Whatever the consumers have later, a product's registers are there when all four warpgroups,
+  // the producer's too, are launched.
+  expect_error(ErrorId::config_registers, 0, "needs about 130 registers, and has at most 128", [] {
     check_bf16(wgmma({192, 208, 64}, 12));
   });
+  // Two blocks on a multiprocessor have half of them: sums of 128 registers, but not by one
+  // product.
+  Config two = wgmma({128, 128, 64});
+  two.blocks_per_sm = 2;
+  check_bf16(two);
+  two.block = {64, 256, 64};
+  expect_error(ErrorId::config_registers, 0, "needs about 154 registers, and has at most 128",
+               [&] { check_bf16(two); });
   // Fewer rows than warpgroups: they share the columns.
   check_bf16(wgmma({64, 256, 64}, 8));
   check_bf16(wgmma({64, 96, 64}, 12));
