@@ -2,26 +2,32 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_set>
 
 #include "tilewright/codegen/prelude.h"
+#include "tilewright/codegen/prelude_atomics.h"
 #include "tilewright/ir/error.h"
 
 namespace tilewright::codegen {
 namespace {
 
 using Buffers = std::set<std::string>;
+/// What is done to each by atomics: "add", or "" for what does not commute with itself.
+using Atomics = std::set<std::pair<std::string, std::string>>;
 
 /// What a piece of code touches.
 struct Accesses {
-  Buffers reads, writes, atomics;
+  Buffers reads, writes;
+  Atomics atomics;
 };
 
 /// What threads may have done since the last barrier.
 struct State {
-  Buffers reads, writes, atomics;
+  Buffers reads, writes;
+  Atomics atomics;
   Buffers released;  // rings
 
   void merge(const State& other) {
@@ -36,6 +42,37 @@ struct State {
 bool intersect(const Buffers& a, const Buffers& b) {
   return std::any_of(a.begin(), a.end(), [&](const std::string& name) { return b.contains(name); });
 }
+
+bool holds(const Atomics& atomics, const std::string& name) {
+  return std::ranges::any_of(atomics, [&](const auto& atomic) { return atomic.first == name; });
+}
+
+bool intersect(const Atomics& atomics, const Buffers& b) {
+  return std::ranges::any_of(atomics, [&](const auto& atomic) { return b.contains(atomic.first); });
+}
+
+/// Whether some element may get what is in `a` and what is in `b`, and the order matters. Layouts
+/// of two atomics may differ, so it need not be one thread that does both.
+bool intersect(const Atomics& a, const Atomics& b) {
+  return std::ranges::any_of(a, [&](const auto& one) {
+    return std::ranges::any_of(b, [&](const auto& other) {
+      return one.first == other.first && (one.second.empty() || one.second != other.second);
+    });
+  });
+}
+
+/// The second part of `Atomics` for a call of `helper`, the result of which is used or not.
+std::string commuting_kind(const Helper& helper, bool used) {
+  const std::optional<AtomicForm> form = parse_atomic(helper.name);
+  const bool commutes = form && !used && form->name != "exchange" && form->name != "cas";
+  return commutes ? form->name : "";
+}
+
+/// How the memory an expression names is accessed; `kind` is that of an atomic.
+struct Use {
+  Access access = Access::read;
+  std::string kind = {};
+};
 
 class Synchronizer {
  public:
@@ -59,39 +96,48 @@ class Synchronizer {
     }
   }
 
-  /// Adds what evaluating `expr` reads; `written` when it is the target of a store.
-  void scan(const ExprRef& expr, Accesses& found, Access access = Access::read) const {
+  static void touch(const std::string& buffer, const Use& use, Accesses& found) {
+    if (use.access == Access::atomic)
+      found.atomics.emplace(buffer, use.kind);
+    else
+      (use.access == Access::read ? found.reads : found.writes).insert(buffer);
+  }
+
+  /// Adds what evaluating `expr` touches.
+  void scan(const ExprRef& expr, Accesses& found, const Use& use = {}) const {
     if (!expr) return;
-    Buffers& touched = access == Access::read    ? found.reads
-                       : access == Access::write ? found.writes
-                                                 : found.atomics;
     if (expr->kind == Expr::Kind::shared && !rings_.contains(expr->text))
-      touched.insert(expr->text);
-    if (expr->kind == Expr::Kind::global) touched.insert(tensors_.at(expr->text));
+      touch(expr->text, use, found);
+    if (expr->kind == Expr::Kind::global) touch(tensors_.at(expr->text), use, found);
     if (expr->kind == Expr::Kind::call) {
-      scan_call(*expr, found);
+      scan_call(*expr, found, true);
       return;
     }
     for (const ExprRef& arg : expr->args)
-      scan(arg, found, expr->kind == Expr::Kind::address ? access : Access::read);
+      scan(arg, found, expr->kind == Expr::Kind::address ? use : Use{});
   }
 
-  void scan_call(const Expr& call, Accesses& found) const {
+  /// `used`: whether something is done with what the call returns.
+  void scan_call(const Expr& call, Accesses& found, bool used) const {
     const Helper* helper = find_helper(call.text);
     for (size_t i = 0; i < call.args.size(); ++i) {
-      Access access = Access::read;
+      Use use;
       if (helper != nullptr)
-        for (const PointerUse& use : helper->pointers)
-          if (use.argument == static_cast<int>(i)) access = use.access;
-      scan(call.args[i], found, access);
+        for (const PointerUse& pointer : helper->pointers)
+          if (pointer.argument == static_cast<int>(i)) use.access = pointer.access;
+      if (use.access == Access::atomic) use.kind = commuting_kind(*helper, used);
+      scan(call.args[i], found, use);
     }
   }
 
   void scan(const Stmt& stmt, Accesses& found) const {
-    scan(stmt.value, found);
+    if (stmt.kind == Stmt::Kind::call)
+      scan_call(*stmt.value, found, false);
+    else
+      scan(stmt.value, found);
     if (stmt.target) {
       if (stmt.op != "=") scan(stmt.target, found);
-      scan(stmt.target, found, Access::write);
+      scan(stmt.target, found, {Access::write});
     }
     for (const Stmt& inner : stmt.body) scan(inner, found);
     for (const Stmt& inner : stmt.otherwise) scan(inner, found);
@@ -99,9 +145,9 @@ class Synchronizer {
 
   static bool conflicts(const State& state, const Accesses& next) {
     return intersect(next.reads, state.writes) || intersect(next.writes, state.writes) ||
-           intersect(next.writes, state.reads) || intersect(next.reads, state.atomics) ||
-           intersect(next.writes, state.atomics) || intersect(next.atomics, state.writes) ||
-           intersect(next.atomics, state.reads);
+           intersect(next.writes, state.reads) || intersect(state.atomics, next.reads) ||
+           intersect(state.atomics, next.writes) || intersect(next.atomics, state.writes) ||
+           intersect(next.atomics, state.reads) || intersect(next.atomics, state.atomics);
   }
 
   static void apply(State& state, const Accesses& done) {
@@ -188,13 +234,14 @@ class Synchronizer {
 
   static std::string why(const State& state, const Accesses& next) {
     for (const std::string& buffer : next.reads)
-      if (state.writes.contains(buffer) || state.atomics.contains(buffer))
+      if (state.writes.contains(buffer) || holds(state.atomics, buffer))
         return buffer + " is complete";
-    for (const Buffers* changed : {&next.writes, &next.atomics})
-      for (const std::string& buffer : *changed)
-        if (state.reads.contains(buffer) || state.writes.contains(buffer) ||
-            state.atomics.contains(buffer))
-          return "everybody is done with " + buffer;
+    Buffers changed = next.writes;
+    for (const auto& [buffer, kind] : next.atomics) changed.insert(buffer);
+    for (const std::string& buffer : changed)
+      if (state.reads.contains(buffer) || state.writes.contains(buffer) ||
+          holds(state.atomics, buffer))
+        return "everybody is done with " + buffer;
     return "";
   }
 
@@ -202,7 +249,7 @@ class Synchronizer {
     for (const auto& [name, group] : tensors_) {
       state.reads.erase(group);
       state.writes.erase(group);
-      state.atomics.erase(group);
+      std::erase_if(state.atomics, [&](const auto& atomic) { return atomic.first == group; });
     }
   }
 

@@ -180,6 +180,24 @@ TEST(Synchronize, TensorsReadAndWritten) {
   EXPECT_EQ(synchronized({load("a"), store("b"), load("a")}), "La Sb La");
 }
 
+// Threads may share out the elements of two atomics differently.
+TEST(Synchronize, AtomicsOfDifferentKindsKeepTheirOrder) {
+  const auto atomic = [](const char* helper) {
+    const ExprRef update = call(helper, {address(global("a", thread)), name("x")});
+    return std::pair{labelled("A", call_stmt(update)), labelled("U", assign(name("x"), update))};
+  };
+  const auto [red, used_red] = atomic("tw::red_add_i32");
+  const auto [add, used_add] = atomic("tw::atomic_add_i32");
+  const auto [max, used_max] = atomic("tw::atomic_max_f32");
+  const auto [swap, used_swap] = atomic("tw::atomic_exchange_i32");
+  EXPECT_EQ(synchronized({red, red, add}), "A A A");
+  EXPECT_EQ(synchronized({uniform_loop({max})}), "for { A }");
+  EXPECT_EQ(synchronized({red, max}), "A | A");
+  EXPECT_EQ(synchronized({add, used_add}), "A | U");
+  EXPECT_EQ(synchronized({swap, swap}), "A | A");
+  EXPECT_EQ(synchronized({uniform_loop({used_max})}), "for { | U }");
+}
+
 TEST(Synchronize, AliasingTensorsAreOne) {
   Kernel kernel = kernel_of({load("a"), store("b"), load("a")});
   for (KernelParam& param : kernel.params) param.may_alias = true;
