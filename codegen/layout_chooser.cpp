@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "tilewright/codegen/atomics.h"
+#include "tilewright/codegen/coalescing.h"
 #include "tilewright/codegen/dot_operands.h"
 #include "tilewright/codegen/layout_axes.h"
 #include "tilewright/codegen/matrix_layouts.h"
@@ -197,6 +198,10 @@ Layout LayoutChooser::derived(int cls) const {
       if (auto layout = derived_by_axis(*op, cls)) return *layout;
     if (op->kind == OpKind::broadcast && classes_.of(from) == cls && known(to))
       return operand_of_broadcast(of(to), op->integers(AttrKey::dims), stretched_dims(*op));
+    if (op->kind == OpKind::permute && classes_.of(to) == cls && known(from) && is_product(from)) {
+      Layout turned = permute(of(from), op->integers(AttrKey::dims));
+      if (fills_sectors(cls, turned)) return turned;
+    }
     if (op->kind == OpKind::permute && !anchors_.contains(cls)) {
       if (classes_.of(to) == cls && known(from))
         return permute(of(from), op->integers(AttrKey::dims));
@@ -213,6 +218,23 @@ Layout LayoutChooser::derived(int cls) const {
         return drop_axes(of(tile), other_axes(access, i, of(tile).rank));
   }
   return anchored(cls);
+}
+
+bool LayoutChooser::is_product(const Value* value) const {
+  return std::any_of(dots_.begin(), dots_.end(), [&](const Op* dot) {
+    return classes_.of(dot->result()) == classes_.of(value);
+  });
+}
+
+bool LayoutChooser::fills_sectors(int cls, const Layout& layout) const {
+  const auto found = anchors_.find(cls);
+  if (found == anchors_.end()) return false;
+  return std::all_of(found->second.begin(), found->second.end(), [&](const Anchor& anchor) {
+    AccessFacts facts;
+    facts.contiguous_axis = anchor.axis;
+    facts.whole_vector = anchor.vector;
+    return anchor.axis >= 0 && warp_run(facts, layout) * anchor.bytes >= kSectorBytes;
+  });
 }
 
 bool LayoutChooser::known(const Value* value) const {

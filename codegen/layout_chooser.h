@@ -62,6 +62,10 @@ class LayoutChooser {
   std::optional<Layout> derived_by_axis(const ir::Op& op, int cls) const;
   /// From a related class that has a layout; from memory when there is none.
   Layout derived(int cls) const;
+  /// Whether a dot makes what is of the class of `value`.
+  bool is_product(const ir::Value* value) const;
+  /// Whether a warp's accesses to global memory of tiles of the class fill sectors in `layout`.
+  bool fills_sectors(int cls, const Layout& layout) const;
   bool known(const ir::Value* value) const;
   Layout anchored(int cls) const;
 

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "tests/codegen/kernels_matrix.h"
 #include "tests/codegen/kernels_warpgroups.h"
 #include "tests/codegen/run_case.h"
 #include "tests/support/expect_error.h"
@@ -348,6 +349,20 @@ TEST(Accumulators, BeginWithoutBeingCleared) {
   const std::string maybe =
       printed(triangular_product(bf16, 256, 64), wgmma_config(), {64, 64, 64});
   EXPECT_NE(maybe.find("float acc[2][16] = {};"), std::string::npos) << maybe;
+}
+
+// The eight lanes beside one another along the instruction's rows are neighbours in memory: whole
+// sectors of results of 32 bits, which go there from registers, and half ones of 16 bits.
+TEST(TransposedProducts, AreStoredFromRegistersInWholeSectors) {
+  const auto converts = [](const KernelCase& kernel, const std::vector<int64_t>& blocks) {
+    int found = 0;
+    ir::for_each_op(lower_case(kernel, wgmma_config(), blocks).laid_out.fn.body(),
+                    [&](const ir::Op& op) { found += op.kind == ir::OpKind::convert; });
+    return found;
+  };
+  EXPECT_EQ(converts(tf32_product("nn", 128, 128, 64, DotPrecision::tf32), {64, 64, 32}), 0);
+  EXPECT_EQ(converts(tf32_product("nt", 128, 128, 64, DotPrecision::tf32), {16, 64, 32}), 0);
+  EXPECT_EQ(converts(product_of("nn", bf16, 128, 128, 64), {16, 64, 32}), 1);
 }
 
 TEST(Reports, SayHowTensorsTravel) {
