@@ -46,33 +46,38 @@ void declare_products(CLI::App& app, Options& options) {
       ->expected(1)
       ->check(checked([](const std::string& json) { tw::parse_config(json); }));
   app.add_option("--configs", options.suites.config_file,
-                 "products: a file of configs that go before the hand-set ones")
+                 "products and kernels: a file of configs that go before the hand-set ones")
       ->check(entries);
   app.add_option("--sweep", options.suites.sweep_file,
-                 "products: try all configs of this file that match a row, and measure the fastest")
+                 "products and kernels: try all configs of this file that match a row, and measure "
+                 "the fastest")
       ->check(entries);
   app.add_option("--finalists", options.suites.finalists, "of a sweep, for each row")
       ->check(CLI::Range(0, 100))
       ->capture_default_str();
-  app.add_flag("--defaults", options.suites.defaults, "products: the default configs too");
-  app.add_flag("!--no-check", options.suites.check, "products: do not compare results");
+  app.add_flag("--defaults", options.suites.defaults,
+               "products and kernels: the default configs too");
+  app.add_flag("!--no-check", options.suites.check, "products and kernels: do not compare results");
   app.add_option("--budget", options.suites.budget,
-                 "products: seconds after which no other row begins");
-  app.add_option("--compile-seconds", options.suites.compile_seconds, "products: for one config")
+                 "products and kernels: seconds after which no other row begins");
+  app.add_option("--compile-seconds", options.suites.compile_seconds,
+                 "products and kernels: for one config")
       ->capture_default_str();
   app.add_option("--compile-only", options.compile_only,
-                 "products: only compile for this architecture (sm_90a); needs no GPU");
+                 "products and kernels: only compile for this architecture (sm_90a); needs no GPU");
 }
 
 void declare(CLI::App& app, Options& options) {
-  app.add_option("--suite", options.suite, "gemm, memory, launch or all; counts: the emulator's")
-      ->check(CLI::IsMember({"gemm", "memory", "launch", "counts", "all"}))
+  app.add_option("--suite", options.suite,
+                 "gemm, kernels, memory, launch or all; counts: the emulator's")
+      ->check(CLI::IsMember({"gemm", "kernels", "memory", "launch", "counts", "all"}))
       ->capture_default_str();
   app.add_option("--json", options.json, "also write the results to this file");
   app.add_flag("--quick", options.suites.quick,
                "fewer and shorter replays; of the memory suite fewer shapes");
-  app.add_option("--only", options.suites.only,
-                 "only shapes whose name contains this; for products a pattern if it has a '*'");
+  app.add_option(
+      "--only", options.suites.only,
+      "only shapes whose name contains this; for products and kernels a pattern if it has a '*'");
   app.add_option("--rounds", options.suites.race.rounds, "replays of each contestant")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
@@ -137,6 +142,7 @@ int run(Options& options) {
     return options.suite == "all" || options.suite == suite;
   };
   if (wanted("gemm")) tw::bench::run_gemm_suite(options.suites, report);
+  if (wanted("kernels")) tw::bench::run_example_suite(options.suites, report);
   if (wanted("memory"))
     tw::bench::run_memory_suite(options.suites, tw::bench::DeviceKernels(), report);
   if (wanted("launch")) tw::bench::run_launch_suite(options.suites, report);
@@ -163,7 +169,10 @@ int main(int argc, char** argv) {
     if (options.suite == "counts") return run_counts(options);
     if (!options.compile_only.empty()) {
       options.suites.target = tw::parse_target(options.compile_only);
-      return tw::bench::compile_gemm_suite(options.suites) > 0 ? 1 : 0;
+      const bool kernels = options.suite == "kernels";
+      const int failed = kernels ? tw::bench::compile_example_suite(options.suites)
+                                 : tw::bench::compile_gemm_suite(options.suites);
+      return failed > 0 ? 1 : 0;
     }
     if (const std::string problem = missing(); !problem.empty()) {
       fmt::print(stderr, "{}\n", problem);

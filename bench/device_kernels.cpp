@@ -56,6 +56,7 @@ DeviceKernels::DeviceKernels()
     : module_(compile_module()),
       fill_(module_.function("fill", {})),
       gather_(module_.function("gather", {})),
+      add_up_(module_.function("add_up", {})),
       unpack_(module_.function("unpack", {})),
       multiply_(module_.function("multiply", {})),
       copy_1_(module_.function("copy_1", {})),
@@ -91,6 +92,14 @@ std::vector<double> DeviceKernels::gather(const void* in, DType dtype,
   const Array host = out.to_host();
   const auto values = host.values<double>();
   return {values.begin(), values.end()};
+}
+
+std::pair<double, double> DeviceKernels::add_up(const void* in, DType dtype, int64_t count) const {
+  const Array totals = Array::zeros(Device::cuda(0), {2}, DType::f64);
+  launch_with(add_up_, kGrid, {}, in, static_cast<uint64_t>(count), type_number(dtype),
+              totals.data());
+  const Array host = totals.to_host();
+  return {host.value(0), host.value(1)};
 }
 
 void DeviceKernels::unpack(const Array& out, const Array& in) const {

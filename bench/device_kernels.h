@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "tilewright/runtime/array.h"
@@ -45,6 +46,8 @@ class DeviceKernels {
   /// `each` elements from each of the positions `starts` on, `step` apart, in rows. Waits.
   std::vector<double> gather(const void* in, DType dtype, const std::vector<int64_t>& starts,
                              int64_t each, int64_t step) const;
+  /// The sum of all elements, and the sum of their sizes. Waits.
+  std::pair<double, double> add_up(const void* in, DType dtype, int64_t count) const;
   /// Two numbers of 4 bits, from -8 on, from each byte: all lower ones, then all upper ones; as i8.
   void unpack(const Array& out, const Array& in) const;
   /// Enqueues a product in double precision.
@@ -67,7 +70,8 @@ class DeviceKernels {
   Verdict judge(const std::function<void(void* verdict)>& launch) const;
 
   runtime::Module module_;
-  CUfunc_st *fill_, *gather_, *unpack_, *multiply_, *copy_1_, *copy_4_, *compare_, *sum_, *exp_;
+  CUfunc_st *fill_, *gather_, *add_up_, *unpack_, *multiply_, *copy_1_, *copy_4_, *compare_, *sum_,
+      *exp_;
 };
 
 }  // namespace tilewright::bench

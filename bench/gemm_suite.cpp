@@ -1,336 +1,48 @@
-// Matrix products against cuBLASLt: which rows and configs, in what order, and what is printed.
+// Matrix products against cuBLASLt.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
-#include <map>
-#include <mutex>
-#include <nlohmann/json.hpp>
-#include <thread>
 
-#include "bench/gemm_configs.h"
 #include "bench/gemm_driver.h"
 #include "bench/gemm_problem.h"
 #include "bench/gemm_summary.h"
-#include "bench/suites.h"
+#include "bench/row_suite.h"
 
 namespace tilewright::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
+SuiteTable gemm_table() {
+  SuiteTable table{.suite = "gemm", .rows = {}, .hand_set = hand_set_configs()};
+  for (const Problem& problem : gemm_problems()) {
+    const double bytes = static_cast<double>(problem.bytes());
+    table.rows.push_back({.name = problem.name,
+                          .group = problem.group,
+                          .rival = problem.rival,
+                          .work = problem.bandwidth ? bytes : problem.operations(),
+                          .unit = problem.bandwidth ? "TB/s" : "TFLOP/s",
+                          .want = problem.least});
+  }
+  return table;
 }
 
-bool of_ours(const std::string& rival) { return !rival.empty() && rival != kCopyRival; }
-
-/// A row and what is to be run for it.
-struct RowPlan {
-  const Problem* problem;
-  std::vector<Variant> variants;
-  std::optional<Config> rival_config;  ///< where the rival is a row of ours
-  bool sweep = false;
-};
-
-/// The configs of every row.
-class Configs {
- public:
-  explicit Configs(const SuiteOptions& options) : options_(options) {
-    if (!options.config_file.empty()) entries_ = read_config_entries(options.config_file);
-    entries_.insert(entries_.end(), hand_set_configs().begin(), hand_set_configs().end());
-    if (!options.sweep_file.empty()) sweep_ = read_config_entries(options.sweep_file);
-  }
-
-  std::vector<RowPlan> plan() const {
-    std::vector<RowPlan> plans;
-    for (const Problem& problem : gemm_problems()) {
-      if (!matches(options_.only, problem.name) && !matches(options_.only, problem.group)) continue;
-      RowPlan plan{&problem, variants_of(problem), {}, !options_.sweep_file.empty()};
-      if (of_ours(problem.rival)) plan.rival_config = config_for(entries_, problem.rival);
-      if (!plan.variants.empty()) plans.push_back(std::move(plan));
-    }
-    return plans;
-  }
-
- private:
-  std::vector<Variant> variants_of(const Problem& problem) const {
-    std::vector<Variant> all;
-    const auto add = [&](const char* name, const std::vector<Config>& configs) {
-      for (const Config& config : configs)
-        all.push_back({fmt::format("{} {}", name, all.size() + 1), config});
-    };
-    if (!options_.sweep_file.empty()) {
-      add("sweep", configs_for(sweep_, problem.name));
-    } else if (!options_.configs.empty()) {
-      std::vector<Config> given;
-      for (const std::string& json : options_.configs) given.push_back(parse_config(json));
-      add("given", given);
-    } else if (const auto config = config_for(entries_, problem.name)) {
-      all.push_back({"hand", *config});
-    }
-    if (options_.defaults || (all.empty() && options_.sweep_file.empty()))
-      all.push_back({"default", {}});
-    return all;
-  }
-
-  const SuiteOptions& options_;
-  std::vector<ConfigEntry> entries_, sweep_;
-};
-
-std::string text_of(const Variant& variant) {
-  return variant.config ? to_json(*variant.config) : "default";
+// Whether a row's rate is one of bytes, so that a copy's is wanted.
+bool needs_copy_rate(const SuiteOptions& options) {
+  return std::ranges::any_of(gemm_problems(), [&](const Problem& problem) {
+    return problem.bandwidth &&
+           (matches(options.only, problem.name) || matches(options.only, problem.group));
+  });
 }
-
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
-
-/// Compiles, in the order of the rows, while the first rows are measured already.
-class Compiler {
- public:
-  Compiler(const std::vector<RowPlan>& plans, const SuiteOptions& options) {
-    for (const RowPlan& plan : plans) {
-      for (const Variant& variant : plan.variants) add(plan.problem->name, variant);
-      if (of_ours(plan.problem->rival)) add(plan.problem->rival, {"rival", plan.rival_config});
-    }
-    results_.resize(wanted_.size());
-    thread_ = std::jthread([this, &options] { run(options); });
-  }
-
-  /// Does not wait for what is left.
-  ~Compiler() { stopped_ = true; }
-  Compiler(const Compiler&) = delete;
-
-  /// Waits for it.
-  Compilation of(const std::string& row, const Variant& variant) {
-    return wait(index_.at({row, text_of(variant)}));
-  }
-  /// Waits for all.
-  std::vector<Compilation> all() {
-    std::vector<Compilation> all;
-    for (size_t i = 0; i < wanted_.size(); ++i) all.push_back(wait(i));
-    return all;
-  }
-  std::string summary() {
-    int failed = 0;
-    double longest = 0;
-    for (const Compilation& one : all()) {
-      failed += !one.problem.empty();
-      longest = std::max(longest, one.seconds);
-    }
-    return fmt::format("Compiled {} configs in {:.1f} s (the longest took {:.1f} s); {} failed.",
-                       wanted_.size(), seconds_since(begin_), longest, failed);
-  }
-
- private:
-  void add(const std::string& row, const Variant& variant) {
-    if (index_.emplace(std::pair(row, text_of(variant)), wanted_.size()).second)
-      wanted_.push_back({.row = row, .variant = variant});
-  }
-
-  void run(const SuiteOptions& options) {
-    const int cores = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-    const auto keep = [&](size_t i, const Compilation& result) {
-      if (stopped_) throw std::runtime_error("stopped");
-      const std::lock_guard lock(mutex_);
-      results_[i] = result;
-      changed_.notify_all();
-    };
-    try {
-      compile_all(wanted_, options.target, cores, options.compile_seconds, keep);
-    } catch (const std::exception& error) {
-      for (size_t i = 0; i < wanted_.size(); ++i) {
-        Compilation lost = wanted_[i];
-        lost.problem = error.what();
-        if (const std::lock_guard lock(mutex_); !results_[i]) results_[i] = lost;
-      }
-      changed_.notify_all();
-    }
-  }
-
-  Compilation wait(size_t i) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return results_[i].has_value(); });
-    return *results_[i];
-  }
-
-  std::vector<Compilation> wanted_;
-  std::map<std::pair<std::string, std::string>, size_t> index_;
-  Clock::time_point begin_ = Clock::now();
-  std::atomic<bool> stopped_ = false;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<std::optional<Compilation>> results_;
-  std::jthread thread_;
-};
-
-class GemmSuite {
- public:
-  GemmSuite(const SuiteOptions& options, Report& report)
-      : options_(options),
-        report_(report),
-        plans_(Configs(options).plan()),
-        compiler_(plans_, options) {}
-
-  void run() {
-    if (plans_.empty()) report_.note("no product matches '" + options_.only + "'");
-    const bool bandwidth =
-        std::ranges::any_of(plans_, [](const RowPlan& plan) { return plan.problem->bandwidth; });
-    const double copy_rate = bandwidth ? driver_.copy_rate() : 0;
-    if (measure_rows()) report_.note(compiler_.summary());
-    const GemmSummary summary = summarize_gemm(report_.rows(), copy_rate);
-    report_.attach("gemm", to_json(summary));
-    fmt::print("\n{}\nThe products took {:.0f} s.\n", to_text(summary), seconds_since(begin_));
-  }
-
- private:
-  // Whether the budget was enough for all.
-  bool measure_rows() {
-    for (const RowPlan& plan : plans_) {
-      if (seconds_since(begin_) > options_.budget) {
-        report_.note(fmt::format("{} and what follows were left out: the {} s are over",
-                                 plan.problem->name, options_.budget));
-        return false;
-      }
-      Row lost{.suite = "gemm", .shape = plan.problem->name, .config = "all"};
-      guarded(lost, [&] {
-        if (plan.sweep)
-          sweep_row(plan);
-        else
-          race_row(plan, compilable(plan));
-      });
-      if (!lost.problem.empty()) report_.add(std::move(lost));
-    }
-    return true;
-  }
-
-  Job job(Job::Kind kind, const RowPlan& plan, std::vector<Variant> variants) const {
-    return {.kind = kind,
-            .row = plan.problem->name,
-            .variants = std::move(variants),
-            .rival_config = plan.rival_config,
-            .check = options_.check,
-            .race = options_.race,
-            .target = options_.target};
-  }
-
-  Row row_of(const RowPlan& plan, const Variant& variant) const {
-    const Problem& problem = *plan.problem;
-    Row row{.suite = "gemm", .shape = problem.name, .config = variant.name};
-    row.json = text_of(variant);
-    if (!variant.config) row.json.clear();
-    row.work = problem.bandwidth ? static_cast<double>(problem.bytes()) : problem.operations();
-    row.unit = problem.bandwidth ? "TB/s" : "TFLOP/s";
-    return row;
-  }
-
-  // Those variants of a row that compile. The others become rows with a problem, or lines of a
-  // sweep.
-  std::vector<Variant> compilable(const RowPlan& plan) {
-    std::vector<Variant> good;
-    if (of_ours(plan.problem->rival))
-      compiler_.of(plan.problem->rival, {"rival", plan.rival_config});  // its loading must not wait
-    for (const Variant& variant : plan.variants) {
-      const Compilation compilation = compiler_.of(plan.problem->name, variant);
-      if (compilation.problem.empty()) {
-        good.push_back(variant);
-        continue;
-      }
-      Row row = row_of(plan, variant);
-      row.problem = "not available: " + compilation.problem;
-      if (plan.sweep)
-        print_tried(variant, {.problem = first_line(row.problem)});
-      else
-        report_.add(std::move(row));
-    }
-    return good;
-  }
-
-  void race_row(const RowPlan& plan, const std::vector<Variant>& variants) {
-    if (variants.empty()) return;
-    const JobResult result = driver_.run(job(Job::Kind::race, plan, variants));
-    for (size_t i = 0; i < variants.size(); ++i) {
-      const Outcome& outcome = result.outcomes[i];
-      Row row = row_of(plan, variants[i]);
-      if (!outcome.config.empty()) row.json = outcome.config;
-      row.problem = outcome.problem;
-      row.error = outcome.error;
-      row.ours = outcome.ours;
-      row.theirs = outcome.theirs;
-      row.peer = fmt::format("{}; {}", result.rival, outcome.note);
-      report_.add(std::move(row));
-    }
-    if (!result.rival_problem.empty())
-      report_.note(fmt::format("{}: the peer: {}", plan.problem->name, result.rival_problem));
-  }
-
-  static void print_tried(const Variant& variant, const Outcome& outcome) {
-    const std::string config = outcome.config.empty() ? text_of(variant) : outcome.config;
-    const auto time = [&](double value, int digits) {
-      const bool known = outcome.problem.empty() && value > 0;
-      return known ? fmt::format("{:.{}f}", value, digits) : std::string("-");
-    };
-    fmt::print("  {:>10} {:>7}  {}  {}\n", time(outcome.ours.median, 2),
-               time(outcome.theirs.median / std::max(outcome.ours.median, 1e-9), 3), config,
-               outcome.problem.empty() ? outcome.note : first_line(outcome.problem));
-    std::fflush(stdout);
-  }
-
-  // Tries all, then measures the fastest with care.
-  void sweep_row(const RowPlan& plan) {
-    fmt::print("\nsweep of {}: us, the peer's time over it, config\n", plan.problem->name);
-    std::vector<Variant> variants = compilable(plan);
-    Job heats = job(Job::Kind::heats, plan, variants);
-    heats.check = false;
-    const JobResult result = driver_.run(
-        heats, [&](size_t i, const Outcome& outcome) { print_tried(variants[i], outcome); });
-    std::vector<size_t> order;
-    nlohmann::json tried = nlohmann::json::array();
-    for (size_t i = 0; i < variants.size(); ++i) {
-      const Outcome& outcome = result.outcomes[i];
-      nlohmann::json& one = tried.emplace_back();
-      one["config"] = nlohmann::json::parse(to_json(*variants[i].config));
-      one["us"] = outcome.ours.median;
-      one["peer_us"] = outcome.theirs.median;
-      one["problem"] = outcome.problem;
-      if (outcome.problem.empty() && outcome.ours.replays > 0) order.push_back(i);
-    }
-    report_.attach("sweep of " + plan.problem->name, tried.dump());
-    std::ranges::sort(order, {}, [&](size_t i) { return result.outcomes[i].ours.median; });
-    order.resize(std::min(order.size(), static_cast<size_t>(options_.finalists)));
-    std::vector<Variant> finalists;
-    for (const size_t i : order) finalists.push_back(variants[i]);
-    race_row(plan, finalists);
-  }
-
-  const SuiteOptions& options_;
-  Report& report_;
-  std::vector<RowPlan> plans_;
-  Compiler compiler_;
-  GemmDriver driver_;
-  Clock::time_point begin_ = Clock::now();
-};
 
 }  // namespace
 
 void run_gemm_suite(const SuiteOptions& options, Report& report) {
-  GemmSuite(options, report).run();
+  const double copy_rate = needs_copy_rate(options) ? GemmDriver().copy_rate() : 0;
+  run_rows(gemm_table(), options, report);
+  const GemmSummary summary = summarize_gemm(report.rows(), copy_rate);
+  report.attach("gemm", to_json(summary));
+  fmt::print("\n{}\n", to_text(summary));
 }
 
-int compile_gemm_suite(const SuiteOptions& options) {
-  const std::vector<RowPlan> plans = Configs(options).plan();
-  Compiler compiler(plans, options);
-  int failed = 0;
-  for (const Compilation& one : compiler.all()) {
-    const std::string config = one.config.empty() ? text_of(one.variant) : one.config;
-    const bool good = one.problem.empty();
-    failed += !good;
-    fmt::print("{:<40} {:>5}  {}  {}\n", one.row, good ? fmt::format("{:.1f}s", one.seconds) : "-",
-               config, good ? one.note : "not available: " + first_line(one.problem));
-  }
-  fmt::print("{}\n", compiler.summary());
-  return failed;
-}
+int compile_gemm_suite(const SuiteOptions& options) { return compile_rows(gemm_table(), options); }
 
 }  // namespace tilewright::bench

@@ -16,24 +16,25 @@ namespace tilewright::bench {
 namespace {
 
 void print_heading(const Row& row) {
-  fmt::print("\n{:<32} {:<9} {:>11} {:>11} {:>7} {:>6} {:>13} {:>11} {:>6} {:>6}  {}\n", row.suite,
-             "config", "ours us", "peer us", "speed", "+-%", row.unit.empty() ? "" : row.unit,
-             "floor us", "of it", "error", "peer; config");
+  fmt::print("\n{:<40} {:<9} {:>11} {:>11} {:>7} {:>5} {:>6} {:>13} {:>11} {:>6} {:>6}  {}\n",
+             row.suite, "config", "ours us", "peer us", "speed", "want", "+-%",
+             row.unit.empty() ? "" : row.unit, "floor us", "of it", "error", "peer; config");
 }
 
 void print_row(const Row& row) {
   if (row.ours.replays == 0) {
-    fmt::print("{:<32} {:<9} FAILED: {}\n", row.shape, row.config, row.problem);
+    fmt::print("{:<40} {:<9} FAILED: {}\n", row.shape, row.config, row.problem);
     return;
   }
   const auto known = [](double value, int digits) {
     return value > 0 ? fmt::format("{:.{}f}", value, digits) : std::string("-");
   };
-  fmt::print("{:<32} {:<9} {:>11.3f} {:>11} {:>7} {:>6.1f} {:>13} {:>11} {:>6} {:>6.2f}  {}; {}\n",
-             row.shape, row.config, row.ours.median, known(row.theirs.median, 3),
-             known(row.speed(), 3), 100 * std::max(row.ours.spread, row.theirs.spread),
-             known(row.rate(), 1), known(row.floor_us, 3), known(row.floor_us / row.ours.median, 3),
-             row.error, row.peer, row.json);
+  fmt::print(
+      "{:<40} {:<9} {:>11.3f} {:>11} {:>7} {:>5} {:>6.1f} {:>13} {:>11} {:>6} {:>6.2f}  {}; {}\n",
+      row.shape, row.config, row.ours.median, known(row.theirs.median, 3), known(row.speed(), 3),
+      known(row.want, 2), 100 * std::max(row.ours.spread, row.theirs.spread), known(row.rate(), 1),
+      known(row.floor_us, 3), known(row.floor_us / row.ours.median, 3), row.error, row.peer,
+      row.json);
   if (!row.problem.empty()) fmt::print("    PROBLEM: {}\n", row.problem);
 }
 
@@ -57,6 +58,7 @@ nlohmann::json json_of(const Row& row) {
     json["speed_over_peer"] = row.speed();
   }
   if (!row.unit.empty()) json["rate"] = {{"value", row.rate()}, {"unit", row.unit}};
+  if (row.want > 0) json["want"] = row.want;
   if (row.floor_us > 0) {
     json["floor_us"] = row.floor_us;
     json["of_floor"] = row.floor_us / row.ours.median;

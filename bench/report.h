@@ -30,6 +30,7 @@ struct Row {
   double work = 0;           ///< operations or bytes of one call; 0: no rate
   std::string unit = {};     ///< of the rate: "TFLOP/s" or "GB/s"
   double floor_us = 0;       ///< no call can be faster than about this; 0: not known
+  double want = 0;           ///< the peer's time over ours, at least; 0: nothing
   double error = 0;          ///< of ours, over what is allowed; above 1 is wrong
   std::string problem = {};  ///< why there is no time, or why the result is wrong
 

@@ -18,7 +18,7 @@ struct SuiteOptions {
   std::string only = {};                  ///< shapes whose name contains this
   std::vector<std::string> configs = {};  ///< JSON, in place of the hand-set ones
   RaceOptions race = {};
-  // Of products only:
+  // Of products and of kernels only:
   std::string config_file = {};  ///< a list of configs, before the hand-set ones
   std::string sweep_file = {};   ///< a list of configs to try, all that match a row
   bool defaults = false;         ///< the default config too
@@ -39,6 +39,9 @@ void run_gemm_suite(const SuiteOptions& options, Report& report);
 /// Only compiles them, which needs no GPU, and prints what the compiler says. Gives the number of
 /// configs that do not compile.
 int compile_gemm_suite(const SuiteOptions& options);
+/// The examples' kernels against copies of as many bytes, in the same way.
+void run_example_suite(const SuiteOptions& options, Report& report);
+int compile_example_suite(const SuiteOptions& options);
 /// Kernels that only move memory, against copies of as many bytes.
 void run_memory_suite(const SuiteOptions& options, const DeviceKernels& kernels, Report& report);
 /// What a launch costs the host, against cuLaunchKernel.
