@@ -62,9 +62,10 @@ std::vector<Counted> counted_kernels() {
        examples::softmax,
        {spec(DType::bf16, 50, 1000)},
        R"({"block":[2],"warps":4})"},
-      {"transposed copy f32 200x136",
+      // No edges here: the compiler would not read what edges then drop, and conflicts with it.
+      {"transposed copy f32 192x128",
        transposed_copy,
-       {spec(DType::f32, 200, 136)},
+       {spec(DType::f32, 192, 128)},
        R"({"block":[64,32],"warps":4})"},
   };
 }

@@ -52,6 +52,8 @@ void declare_products(CLI::App& app, Options& options) {
                  "products and kernels: try all configs of this file that match a row, and measure "
                  "the fastest")
       ->check(entries);
+  app.add_option("--peers", options.suites.torch_python,
+                 "kernels: a Python with PyTorch, which is measured beside ours");
   app.add_option("--finalists", options.suites.finalists, "of a sweep, for each row")
       ->check(CLI::Range(0, 100))
       ->capture_default_str();

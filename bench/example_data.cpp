@@ -162,7 +162,7 @@ class ExampleData : public RowData {
   }
 
   void compare_with(const TensorView& ours, const Array& expected, Verdict& verdict) const {
-    if (ours.elements() == 0) return;
+    if (ours.data() == nullptr) return;
     const Array host = Array::copy_of(ours, Device::cpu());
     if (host.elements() != expected.elements()) {
       verdict.wrong += std::max(host.elements(), expected.elements());

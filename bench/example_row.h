@@ -35,7 +35,7 @@ struct RowOutput {
 /// results are.
 struct RowSample {
   std::vector<Array> tensors = {};
-  std::vector<TensorView> results = {};  ///< of each result; without elements: not compared
+  std::vector<TensorView> results = {};  ///< of each result; without memory: not compared
   std::optional<CallArg> number = {};    ///< in place of the row's number
 };
 

@@ -11,7 +11,8 @@ SuiteTable example_table() {
                    .hand_set = example_configs(),
                    .computed = {"default", "model"},
                    .always_computed = true,
-                   .rival_is_floor = true};
+                   .rival_is_floor = true,
+                   .torch_peers = true};
   for (const ExampleRow& row : example_rows()) {
     const bool bytes = row.operations == 0;
     table.rows.push_back({.name = row.name,

@@ -117,7 +117,7 @@ JobResult GemmDriver::run(const Job& job,
     Job part = job;
     part.variants.clear();
     for (const size_t i : group) part.variants.push_back(job.variants[i]);
-    if (!worker_ || !worker_->alive()) worker_.emplace(argument_, program_);
+    if (!worker_ || !worker_->alive()) worker_.emplace(command_);
     worker_->send(to_line(part));
     Pass pass{job, group, result, tried};
     if (listen(pass)) continue;
@@ -127,7 +127,7 @@ JobResult GemmDriver::run(const Job& job,
 }
 
 double GemmDriver::copy_rate() {
-  if (!worker_ || !worker_->alive()) worker_.emplace(argument_, program_);
+  if (!worker_ || !worker_->alive()) worker_.emplace(command_);
   worker_->send(to_line(Job{.kind = Job::Kind::copy}));
   const std::optional<std::string> line = worker_->receive(patience.setup);
   return line ? parse_message(*line).number : 0;
@@ -139,7 +139,7 @@ void compile_all(const std::vector<Compilation>& all, const Target& target, int 
   for (const Compilation& one : all)
     jobs.push_back(to_line(Job{
         .kind = Job::Kind::compile, .row = one.row, .variants = {one.variant}, .target = target}));
-  run_jobs(jobs, count, seconds, "--worker", [&](size_t i, const Answer& answer) {
+  run_jobs(jobs, count, seconds, {{"--worker"}}, [&](size_t i, const Answer& answer) {
     Compilation result = all[i];
     result.problem = answer.problem;
     if (answer.problem.empty()) {

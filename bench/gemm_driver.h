@@ -37,8 +37,7 @@ class GemmDriver {
     double variant = 10;
     double racing = 60;
   };
-  explicit GemmDriver(std::string argument = "--worker", std::string program = "/proc/self/exe")
-      : argument_(std::move(argument)), program_(std::move(program)) {}
+  explicit GemmDriver(Command command = {{"--worker"}}) : command_(std::move(command)) {}
 
   /// Does a job of kind heats or race. A variant that ends the child or hangs costs only itself:
   /// the others are given to another child. `tried` hears of each variant as it comes.
@@ -55,7 +54,7 @@ class GemmDriver {
   std::vector<std::vector<size_t>> after_end(Pass& pass);
   void settle(Pass& pass, size_t variant, const std::string& problem);
 
-  std::string argument_, program_;
+  Command command_;
   std::optional<Worker> worker_;
 };
 

@@ -70,13 +70,9 @@ std::vector<std::string> loads_and_stores(const std::string& before, const std::
 
 const std::vector<Quantity>& quantities() {
   static const std::vector<Quantity> all = {
-      {"shared requests",
-       &KernelCounts::shared_requests,
-       {{loads_and_stores("smsp__sass_inst_executed_op_shared_", ".sum")}}},
       {"shared conflicts",
        &KernelCounts::shared_conflicts,
-       {{{"memory_l1_wavefronts_shared"}, {"memory_l1_wavefronts_shared_ideal"}},
-        {loads_and_stores("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_", ".sum")}}},
+       {{{"memory_l1_wavefronts_shared"}, {"memory_l1_wavefronts_shared_ideal"}}}},
       {"global requests",
        &KernelCounts::global_requests,
        {{loads_and_stores("l1tex__t_requests_pipe_lsu_mem_global_op_", ".sum")}}},

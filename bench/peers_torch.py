@@ -1,8 +1,8 @@
 """What PyTorch makes of the rows of `device_bench --suite kernels`: eager and torch.compile.
 
-device_bench --peers python3 starts this. It reads names of rows, one a line, and answers each with
-a line of JSON: microseconds of a call under "eager", "compile" and "copy" (a copy of as many bytes,
-to compare with device_bench's own), or "problem". With --prepare it only compiles, so that a
+device_bench --peers python3 starts this with --measure. It reads names of rows, one a line, and answers
+each with a line of JSON: microseconds of a call under "eager", "compile" and "copy" (a copy of as many
+bytes, to compare with device_bench's own), or "problem". With --prepare it only compiles, so that a
 later run finds everything in PyTorch's caches on disk.
 
 A time is the median over replays, taken in turns, of a CUDA graph whose calls walk through inputs
@@ -291,13 +291,15 @@ def measure(name, rounds=7, replay_us=2000):
 def main():
     torch.backends.cuda.matmul.allow_tf32 = False
     answer = prepare if "--prepare" in sys.argv else measure
+    # A child answers over the socket that it got as file 3, and as its standard input.
+    out = open(3, "w") if "--prepare" in sys.argv or "--measure" in sys.argv else sys.stdout
     for line in sys.stdin:
         name = line.strip()
         try:
             result = answer(name)
         except Exception as error:  # another row may do
             result = {"row": name, "problem": (str(error) or repr(error)).splitlines()[0]}
-        print(json.dumps(result), flush=True)
+        print(json.dumps(result), file=out, flush=True)
         torch.cuda.empty_cache()
 
 

@@ -35,6 +35,8 @@ void print_row(const Row& row) {
       known(row.want, 2), 100 * std::max(row.ours.spread, row.theirs.spread), known(row.rate(), 1),
       known(row.floor_us, 3), known(row.floor_us / row.ours.median, 3), row.error, row.peer,
       row.json);
+  for (const auto& [name, us] : row.others)
+    fmt::print("{:>50} {:>11} {:>11.3f} {:>7.3f}\n", name, "", us, us / row.ours.median);
   if (!row.problem.empty()) fmt::print("    PROBLEM: {}\n", row.problem);
 }
 
@@ -58,6 +60,7 @@ nlohmann::json json_of(const Row& row) {
     json["speed_over_peer"] = row.speed();
   }
   if (!row.unit.empty()) json["rate"] = {{"value", row.rate()}, {"unit", row.unit}};
+  if (!row.others.empty()) json["other_peers_us"] = row.others;
   if (row.want > 0) json["want"] = row.want;
   if (row.floor_us > 0) {
     json["floor_us"] = row.floor_us;

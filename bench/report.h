@@ -1,6 +1,7 @@
 // What device_bench prints and writes.
 #pragma once
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,8 +28,9 @@ struct Row {
   std::string json = {};  ///< the config itself
   std::string peer = {};
   Timing ours = {}, theirs = {};
-  double work = 0;           ///< operations or bytes of one call; 0: no rate
-  std::string unit = {};     ///< of the rate: "TFLOP/s" or "GB/s"
+  std::map<std::string, double> others = {};  ///< microseconds of further peers
+  double work = 0;                            ///< operations or bytes of one call; 0: no rate
+  std::string unit = {};                      ///< of the rate: "TFLOP/s" or "GB/s"
   double floor_us = 0;       ///< no call can be faster than about this; 0: not known
   double want = 0;           ///< the peer's time over ours, at least; 0: nothing
   double error = 0;          ///< of ours, over what is allowed; above 1 is wrong

@@ -27,6 +27,7 @@ struct SuiteTable {
   std::vector<std::string> computed = {"default"};
   bool always_computed = false;  ///< beside hand-set configs too
   bool rival_is_floor = false;
+  bool torch_peers = false;  ///< PyTorch's times too, where the options name a Python
 };
 
 void run_rows(const SuiteTable& table, const SuiteOptions& options, Report& report);

@@ -19,14 +19,15 @@ struct SuiteOptions {
   std::vector<std::string> configs = {};  ///< JSON, in place of the hand-set ones
   RaceOptions race = {};
   // Of products and of kernels only:
-  std::string config_file = {};  ///< a list of configs, before the hand-set ones
-  std::string sweep_file = {};   ///< a list of configs to try, all that match a row
-  bool defaults = false;         ///< the default config too
-  bool check = true;             ///< compare results
-  double budget = 1e9;           ///< seconds after which no further row begins
-  int finalists = 3;             ///< of a sweep, for each row: measured with full care
-  double compile_seconds = 15;   ///< for one config
-  Target target = {};            ///< what is compiled for
+  std::string config_file = {};   ///< a list of configs, before the hand-set ones
+  std::string sweep_file = {};    ///< a list of configs to try, all that match a row
+  bool defaults = false;          ///< the default config too
+  bool check = true;              ///< compare results
+  double budget = 1e9;            ///< seconds after which no further row begins
+  std::string torch_python = {};  ///< of kernels: a Python that has PyTorch, which is measured too
+  int finalists = 3;              ///< of a sweep, for each row: measured with full care
+  double compile_seconds = 15;    ///< for one config
+  Target target = {};             ///< what is compiled for
 
   bool wants(std::string_view shape, bool main_shape) const {
     return (main_shape || !quick) && shape.find(only) != std::string_view::npos;

@@ -24,9 +24,8 @@ std::optional<std::string> Worker::receive(double seconds) {
   return line;
 }
 
-void run_jobs(std::span<const std::string> jobs, int count, double seconds,
-              const std::string& argument, const std::function<void(size_t, const Answer&)>& done,
-              const std::string& program) {
+void run_jobs(std::span<const std::string> jobs, int count, double seconds, const Command& command,
+              const std::function<void(size_t, const Answer&)>& done) {
   struct Seat {
     std::optional<Worker> worker;
     size_t job = 0;
@@ -43,7 +42,7 @@ void run_jobs(std::span<const std::string> jobs, int count, double seconds,
   while (answered < jobs.size()) {
     for (Seat& seat : seats) {
       if (seat.busy || next == jobs.size()) continue;
-      if (!seat.worker || !seat.worker->alive()) seat.worker.emplace(argument, program);
+      if (!seat.worker || !seat.worker->alive()) seat.worker.emplace(command);
       seat.job = next++;
       seat.busy = true;
       seat.begun = Clock::now();

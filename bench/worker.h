@@ -6,18 +6,23 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "tilewright/autotune/child_process.h"
 
 namespace tilewright::bench {
 
+/// What a child runs: this program unless it says otherwise.
+struct Command {
+  std::vector<std::string> arguments;
+  std::string program = "/proc/self/exe";
+};
+
 /// One child process, killed when this is destroyed. Move-only. Throws std::runtime_error when none
 /// can be started.
 class Worker {
  public:
-  /// Starts this program with one argument; another `program` for tests.
-  explicit Worker(const std::string& argument, const std::string& program = "/proc/self/exe")
-      : child_(program, {argument}) {}
+  explicit Worker(const Command& command) : child_(command.program, command.arguments) {}
 
   /// Hands over a job: a line. A child that has ended shows at the next receive().
   void send(const std::string& line) { child_.send(line + "\n"); }
@@ -39,9 +44,8 @@ struct Answer {
 
 /// Hands jobs to `count` children and calls `done` with the job's position as each is answered. A
 /// child that ends, or needs more than `seconds` for a job, costs only that job.
-void run_jobs(std::span<const std::string> jobs, int count, double seconds,
-              const std::string& argument, const std::function<void(size_t, const Answer&)>& done,
-              const std::string& program = "/proc/self/exe");
+void run_jobs(std::span<const std::string> jobs, int count, double seconds, const Command& command,
+              const std::function<void(size_t, const Answer&)>& done);
 
 /// What a child does: answers each line of the standard input until it ends. `answer` gets the job
 /// and may write several lines.

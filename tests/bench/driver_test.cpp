@@ -76,7 +76,7 @@ Job job(Job::Kind kind, std::vector<std::string> names, std::string row = "row")
 }
 
 GemmDriver driver() {
-  GemmDriver driver(kFakeWorker);
+  GemmDriver driver(Command{{kFakeWorker}});
   driver.patience = {.setup = 20, .variant = 0.5, .racing = 20};
   return driver;
 }
@@ -137,7 +137,8 @@ TEST(BenchWorkers, JobsAreSharedOut) {
   std::vector<std::string> jobs;
   for (int i = 0; i < 20; ++i) jobs.push_back(i == 3 ? "crash" : i == 7 ? "hang" : "echo");
   std::vector<Answer> answers(jobs.size());
-  run_jobs(jobs, 3, 0.5, kFakeWorker, [&](size_t i, const Answer& answer) { answers[i] = answer; });
+  run_jobs(jobs, 3, 0.5, {{kFakeWorker}},
+           [&](size_t i, const Answer& answer) { answers[i] = answer; });
   for (size_t i = 0; i < jobs.size(); ++i) {
     const bool bad = jobs[i] != "echo";
     EXPECT_EQ(answers[i].line, bad ? "" : "echo");
@@ -146,7 +147,7 @@ TEST(BenchWorkers, JobsAreSharedOut) {
 }
 
 TEST(BenchWorkers, AProgramThatIsNotThere) {
-  EXPECT_THROW(Worker("", "/nowhere/program"), std::runtime_error);
+  EXPECT_THROW(Worker({{}, "/nowhere/program"}), std::runtime_error);
 }
 
 TEST(BenchProtocol, LinesReadBack) {
