@@ -1,5 +1,6 @@
 // Rows that belong to groups, each with a matrix of its own. Group g has the rows offsets[g] to
-// offsets[g + 1].
+// offsets[g + 1]. A large group is shared out among programs, each of which takes so many of its
+// rows; as any group may have all rows, there are programs that find nothing to do.
 #pragma once
 
 #include <tilewright/tilewright.h>
@@ -11,9 +12,12 @@ namespace tw = tilewright;
 inline auto grouped_matmul =
     tw::kernel("grouped_matmul", [](tw::Tensor a, tw::Tensor b, tw::Tensor offsets) {
       auto [groups, k, n] = tw::sizes<3>(b);
+      const tw::Size part = tw::tunable("part", {512, 128, 256, 1024, 4096});
+      const tw::Size parts = tw::cdiv(a.size(0), part);
       tw::Tensor c = tw::empty({a.size(0), n}, a.dtype());
-      for (auto [g, cols] : tw::tile({tw::each(groups), n})) {
-        for (auto rows : tw::tile(offsets[g], offsets[g + 1])) {
+      for (auto [g, p, cols] : tw::tile({tw::each(groups), tw::each(parts), n})) {
+        tw::Tile begin = offsets[g] + p * part;
+        for (auto rows : tw::tile(begin, tw::min(begin + part, offsets[g + 1]))) {
           tw::Tile acc = tw::zeros({rows, cols}, tw::f32);
           for (auto ks : tw::tile(k)) {
             acc = tw::addmm(acc, a[rows, ks], b[g, ks, cols]);
@@ -30,9 +34,12 @@ inline auto moe_matmul =
     tw::kernel("moe_matmul", [](tw::Tensor x, tw::Tensor experts, tw::Tensor tokens,
                                 tw::Tensor weights, tw::Tensor offsets) {
       auto [count, k, n] = tw::sizes<3>(experts);
+      const tw::Size part = tw::tunable("part", {512, 128, 256, 1024, 4096});
+      const tw::Size parts = tw::cdiv(tokens.size(0), part);
       tw::Tensor y = tw::zeros_tensor({x.size(0), n}, tw::f32);
-      for (auto [e, cols] : tw::tile({tw::each(count), n})) {
-        for (auto rows : tw::tile(offsets[e], offsets[e + 1])) {
+      for (auto [e, p, cols] : tw::tile({tw::each(count), tw::each(parts), n})) {
+        tw::Tile begin = offsets[e] + p * part;
+        for (auto rows : tw::tile(begin, tw::min(begin + part, offsets[e + 1]))) {
           tw::Tile token = tokens[rows], acc = tw::zeros({rows, cols}, tw::f32);
           for (auto ks : tw::tile(k)) {
             acc = tw::addmm(acc, x[token, ks], experts[e, ks, cols]);
