@@ -28,13 +28,15 @@ Occupancy occupancy_of(const ir::Function& fn, const Config& config, const Targe
   result.threads = 32 * config.warps + (roles ? 128 : 0);
   result.shared_bytes = needs.shared_bytes + needs.exchange_bytes + (roles ? kBarrierBytes : 0);
   // Estimates are low: addresses, predicates and what the compiler keeps to hide latencies.
-  const int64_t wanted = (needs.registers + needs.registers / 8 + 16 + 7) / 8 * 8;
+  const int64_t most = std::max(needs.registers, needs.lasting);
+  const int64_t wanted = (most + most / 8 + 16 + 7) / 8 * 8;
   const int64_t available = codegen::registers_available(config);
   result.registers = std::min(available, wanted);
   // Warpgroups of products get the registers of those that copy.
   if (config.matrix != MatrixUnit::wgmma)
     result.crowded =
         std::max(0.0, static_cast<double>(wanted - available) / static_cast<double>(available));
+  result.spilled = std::max<int64_t>(0, wanted - available);
   // Where registers move, each thread is launched with as many as all others.
   const int64_t each = std::min(result.registers, codegen::registers_launched(config));
   const int64_t by_registers = Target::registers_per_block / (each * result.threads);

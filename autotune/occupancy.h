@@ -15,6 +15,7 @@ struct Occupancy {
   int64_t registers = 0;     ///< a thread
   int64_t shared_bytes = 0;  ///< a block, without padding
   double crowded = 0;        ///< registers wanted beyond those there are, over those there are
+  int64_t spilled = 0;       ///< registers a thread wants beyond those it can have
   int resident = 1;          ///< blocks a multiprocessor holds
   double occupancy = 0;      ///< their warps over the most it holds
 };

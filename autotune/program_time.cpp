@@ -33,6 +33,7 @@ constexpr double kComputed = 600;         // from shared memory by way of regist
 constexpr double kCopyInstructions = 8;   // of a thread's copy to shared memory, address included
 constexpr double kStepInstructions = 40;  // of a warp that copies for itself, at each step
 constexpr double kCrowded = 1.5;          // how much slower threads are for each register missing
+constexpr double kSpillAccesses = 6;      // of memory, for each register of a tile that is missing
 constexpr double kFunctionWeight = 8;     // of exp, division and the like, in additions
 constexpr double kIdleIssue = 0.25;       // of a scheduler with one warp, the share it waits
 // How sharply the slowest of things that overlap counts: within a block, and between blocks.
@@ -267,6 +268,7 @@ ProgramTime program_time(const ir::Function& fn, const Work& work, const Traffic
     if (config.split_k > 1)
       end += kExchange + program.results * 4 * (parts - 1) / parts / kExchangeBytes;
   } else {
+    l2 += kSpillAccesses * static_cast<double>(occupancy.spilled * occupancy.threads) * 4 / l2_rate;
     const double waits = work.steps > 0 ? steps : 1;
     chain = waits * kLatency + l2 + program.cores_in_loops + program.reductions;
   }

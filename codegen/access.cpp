@@ -45,8 +45,7 @@ bool aligned(const ir::Function& fn, const ir::Facts& facts, const ir::AccessVie
     if (!keeps_multiple(facts, access.indices[d], spec.sizes[d], spec.strides[d], vector))
       return false;
   }
-  const SliceSource source = source_of(fn, access.indices[contiguous_dim]);
-  return facts.divisor(source.begin) % vector == 0 && source.step % vector == 0;
+  return begins_at_multiple(fn, facts, access.indices[contiguous_dim], vector);
 }
 
 /// Whether an aligned vector never straddles the end of the contiguous dimension.
@@ -71,6 +70,12 @@ bool needs_wide_offsets(const ir::Function& fn, const ir::AccessView& access,
 }
 
 }  // namespace
+
+bool begins_at_multiple(const ir::Function& fn, const ir::Facts& facts, const ir::Value* slice,
+                        int64_t n) {
+  const SliceSource source = source_of(fn, slice);
+  return facts.divisor(source.begin) % n == 0 && source.step % n == 0;
+}
 
 std::pair<int, int> contiguous_dimension(const ir::AccessView& access, const TensorSpec& spec) {
   std::pair<int, int> found = {-1, -1};

@@ -26,6 +26,10 @@ std::pair<int, int> contiguous_dimension(const ir::AccessView& access, const Ten
 /// Whether the elements of a tile along `axis` are known to be equal.
 bool is_uniform_along(const ir::Value* value, int axis);
 
+/// Whether every position at which `slice` begins is known to be a multiple of `n`.
+bool begins_at_multiple(const ir::Function& fn, const ir::Facts& facts, const ir::Value* slice,
+                        int64_t n);
+
 /// Examines `op` (load, store, atomic or copy). `max_bytes` bounds an access (config.vector);
 /// accesses are at most 16 bytes.
 AccessFacts analyze_access(const ir::Function& fn, const ir::Facts& facts, const ir::Op& op,

@@ -6,6 +6,7 @@
 #include "tilewright/codegen/atomics.h"
 #include "tilewright/codegen/bulk_copy.h"
 #include "tilewright/codegen/coalescing.h"
+#include "tilewright/codegen/config_needs.h"
 #include "tilewright/codegen/dot_operands.h"
 #include "tilewright/codegen/layout_axes.h"
 #include "tilewright/codegen/layout_chooser.h"
@@ -109,10 +110,8 @@ class Assigner {
     return take_shared(others * extents[axis] * bytes) ? wide : chosen;
   }
 
-  /// Whether shared memory has room for `bytes` more of exchanged tiles beside the rings; they are
-  /// taken then. Rings may turn out larger for their padding, those of matrix units have none.
-  bool take_shared(int64_t bytes) {
-    if (config_.copy == CopyKind::tma) return false;
+  /// Of all rings. They may turn out larger for their padding; those of matrix units have none.
+  int64_t ring_bytes() const {
     int64_t rings = 0;
     ir::for_each_op(fn_.body(), [&](const Op& op) {
       if (op.kind != OpKind::ring) return;
@@ -121,8 +120,26 @@ class Assigner {
       for (int64_t extent : fn_.extents(type.shape)) elements *= extent;
       rings += elements * size_of(type.dtype);
     });
+    return rings;
+  }
+
+  /// Whether shared memory has room for `bytes` more of exchanged tiles beside the rings; they are
+  /// taken then.
+  bool take_shared(int64_t bytes) {
+    if (config_.copy == CopyKind::tma) return false;
+    int64_t rings = ring_bytes();
     if (config_.matrix == MatrixUnit::fma) rings += rings / 4;
     if (rings + exchanged_ + bytes > target_.shared_bytes) return false;
+    exchanged_ += bytes;
+    return true;
+  }
+
+  /// The same for what a tile passes through on its way to a bulk copy.
+  bool take_panels(const BulkStore& store, DType dtype) {
+    const int64_t bytes = least_panel_bytes(store, size_of(dtype), config_);
+    constexpr int64_t kBarriers = 512;  // of rings, aligned
+    const int64_t room = shared_available(config_, target_) - kBarriers;
+    if (ring_bytes() + exchanged_ + bytes > room) return false;
     exchanged_ += bytes;
     return true;
   }
@@ -157,7 +174,7 @@ class Assigner {
     // What a bulk copy stores is not seen by accesses of another tensor to the same memory.
     const auto bulk =
         out_.aliases ? std::nullopt : bulk_store(fn_, facts_, op, has, config_, target_);
-    if (bulk) {
+    if (bulk && take_panels(*bulk, value->type.dtype)) {
       out_.bulk_stores.emplace(rewriter.clone(op), *bulk);
       return true;
     }

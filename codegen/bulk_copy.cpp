@@ -4,6 +4,7 @@
 #include <limits>
 #include <numeric>
 
+#include "tilewright/codegen/access.h"
 #include "tilewright/codegen/matrix_layouts.h"
 #include "tilewright/codegen/matrix_operand.h"
 #include "tilewright/codegen/tensor_map.h"
@@ -52,15 +53,19 @@ struct Box {
 };
 
 /// Fills in the sizes, strides and box of `map` for the dimensions `dims` of the access `op`; false
-/// where positions that it must not touch could be inside the tensor, or need more than an int.
-bool describe_box(const ir::Facts& facts, const Op& op, const TensorSpec& spec, const Box& box,
-                  const std::vector<int>& dims, TensorMapSpec& map) {
+/// where positions that it must not touch could be inside the tensor, or need more than an int, or
+/// rows might not begin at whole 16 bytes (an illegal instruction, seen on an H200).
+bool describe_box(const ir::Function& fn, const ir::Facts& facts, const Op& op,
+                  const TensorSpec& spec, const Box& box, const std::vector<int>& dims,
+                  TensorMapSpec& map) {
   const ir::AccessView access(op);
   for (int d : dims) {
     const Value* index = access.indices[d];
     if (spec.sizes[d] > std::numeric_limits<int32_t>::max() / 2) return false;
     if (!limit_is_tensors(facts, op, index, d, spec.sizes[d])) return false;
     const bool contiguous = d == dims.front();
+    if (contiguous && !begins_at_multiple(fn, facts, index, kMapAlignment / size_of(spec.dtype)))
+      return false;
     map.sizes.push_back(spec.sizes[d]);
     map.strides.push_back(contiguous ? 1 : spec.strides[d]);
     map.box.push_back(static_cast<int>(contiguous ? box.columns : is_slice(index) ? box.rows : 1));
@@ -90,7 +95,7 @@ std::optional<BulkCopy> bulk_copy(const LaidOut& out, const ir::Facts& facts, co
   result.bytes = shared.size() * element_bytes;
   result.map.dtype = spec.dtype;
   result.map.swizzle = swizzle_bytes(shared, element_bytes);
-  if (!describe_box(facts, copy, spec, {rows, shared.panel}, result.dims, result.map))
+  if (!describe_box(out.fn, facts, copy, spec, {rows, shared.panel}, result.dims, result.map))
     return std::nullopt;
   return result;
 }
@@ -221,9 +226,13 @@ std::optional<BulkStore> bulk_store(const ir::Function& fn, const ir::Facts& fac
   result.dims = map_order(access, found.contiguous_dim);
   result.map.dtype = spec.dtype;
   result.map.swizzle = swizzle_bytes(result.panel, bytes);
-  if (!describe_box(facts, store, spec, {kPieceRows, whole->panel}, result.dims, result.map))
+  if (!describe_box(fn, facts, store, spec, {kPieceRows, whole->panel}, result.dims, result.map))
     return std::nullopt;
   return result;
+}
+
+int64_t least_panel_bytes(const BulkStore& store, int bytes, const Config& config) {
+  return int64_t{2} * (config.warps / 4) * kPieceRows * store.panel.panel * bytes;
 }
 
 bool is_bulk_loop(const LaidOut& laid_out, const Op& loop) {

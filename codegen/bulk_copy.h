@@ -23,6 +23,10 @@ std::optional<BulkStore> bulk_store(const ir::Function& fn, const ir::Facts& fac
                                     const ir::Op& store, const Layout& layout, const Config& config,
                                     const Target& target);
 
+/// The shared memory that it needs at least: for each warpgroup a slot that is written while the
+/// other is read. `bytes` of an element.
+int64_t least_panel_bytes(const BulkStore& store, int bytes, const Config& config);
+
 /// Whether `loop` is a pipelined loop filled by bulk copies.
 bool is_bulk_loop(const LaidOut& laid_out, const ir::Op& loop);
 /// Whether `region` holds such a loop, at any depth.

@@ -79,6 +79,7 @@ class Estimate {
   /// `kept`: the tiles carried by the loops around `region`.
   void walk(const Region& region, const std::set<const Value*>& kept) {
     note_registers(kept, 0);
+    note_lasting(region);
     for (const Op* op : region.ops) {
       if (op->kind == OpKind::dot) {
         note_dot(*op, kept);
@@ -95,6 +96,37 @@ class Estimate {
         inside.insert(loop.carried.begin(), loop.carried.end());
       }
       for (const Region* inner : op->regions) walk(*inner, inside);
+    }
+  }
+
+  static bool is_collective(const Op& op) {
+    return op.kind == OpKind::reduce || op.kind == OpKind::combine || op.kind == OpKind::scan ||
+           op.kind == OpKind::sort;
+  }
+
+  /// Tiles of `region` that are made before an operation that threads do together, and read after.
+  void note_lasting(const Region& region) {
+    std::map<const Value*, size_t> last;
+    for (size_t i = 0; i < region.ops.size(); ++i) {
+      for (const Value* operand : region.ops[i]->operands) last[operand] = i;
+      for (const Region* inner : region.ops[i]->regions)
+        ir::for_each_op(*inner, [&](const Op& op) {
+          for (const Value* operand : op.operands) last[operand] = i;
+        });
+    }
+    std::set<const Value*> made;
+    for (size_t i = 0; i < region.ops.size(); ++i) {
+      const Op& op = *region.ops[i];
+      std::erase_if(made, [&](const Value* value) { return last[value] <= i; });
+      if (is_collective(op)) {
+        int64_t bytes = 0;
+        for (const Value* value : made)
+          bytes += tile_elements(value->type.shape, blocks_) * size_of(value->type.dtype);
+        needs_.lasting =
+            std::max(needs_.lasting, bytes / (int64_t{4} * 32 * config_.warps) + kAddressing);
+      }
+      for (const Value* result : op.results)
+        if (result->type.is_tile()) made.insert(result);
     }
   }
 

@@ -19,6 +19,9 @@ int64_t tile_elements(const ir::Shape& shape, const std::vector<int64_t>& blocks
 struct ConfigNeeds {
   int64_t registers = 0;     ///< per thread: tiles kept over iterations, fragments, some others
   int64_t instruction = 0;   ///< of these, what a single instruction takes
+  /// Per thread: tiles that outlive an operation for which threads wait for each other, such as a
+  /// reduction, and so are there whole. Those of long rows may have to be spilled.
+  int64_t lasting = 0;
   int64_t shared_bytes = 0;  ///< of rings, without padding
   /// Of stores whose elements change hands on the way: those of a matrix unit's half results, which
   /// a thread holds in runs too short for whole sectors.

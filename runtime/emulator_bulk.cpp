@@ -10,12 +10,12 @@
 namespace tilewright::runtime {
 
 // The description behind a tensor map, for a copy to or from `place` in shared memory.
-const EmulatedTensorMap& EmulatedCluster::checked_map(const void* map, int64_t place, size_t rank,
-                                                      const void* pc) {
+const EmulatedTensorMap& EmulatedCluster::checked_map(const void* map, int64_t place,
+                                                      std::span<const int> at, const void* pc) {
   const auto& described = *static_cast<const EmulatedTensorMap*>(map);
   std::string problem = "the tensor map is none that the host made";
   if (described.mark == EmulatedTensorMap::kMark) {
-    problem = bulk_copy_problem(*described.spec, place, static_cast<int>(rank));
+    problem = bulk_copy_problem(*described.spec, at, place);
     if (problem.empty() && (place < 0 || place + box_bytes(*described.spec) > run_.shared_bytes)) {
       report(FindingKind::out_of_bounds,
              fmt::format("bytes {} to {} of shared memory, which has {} bytes", place,
@@ -61,7 +61,7 @@ void EmulatedCluster::on_bulk_load(void* to, const void* map, void* barrier, uns
                                    std::span<const int> at, const void* pc) {
   const int own = block_of(running_);
   const int64_t place = place_of(to, own);
-  const EmulatedTensorMap& described = checked_map(map, place, at.size(), pc);
+  const EmulatedTensorMap& described = checked_map(map, place, at, pc);
   if (blocks == 0) blocks = 1u << own;
   if (blocks >> run_.cluster != 0) {
     report(FindingKind::bad_operand,
@@ -135,7 +135,7 @@ void EmulatedCluster::on_bulk_store(const void* map, const void* from, std::span
                                     const void* pc) {
   const int own = block_of(running_);
   const int64_t place = place_of(from, own);
-  const EmulatedTensorMap& described = checked_map(map, place, at.size(), pc);
+  const EmulatedTensorMap& described = checked_map(map, place, at, pc);
   Thread& thread = running();
   if (thread.store_agent < 0) {
     thread.store_agent =

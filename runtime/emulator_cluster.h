@@ -161,7 +161,8 @@ class EmulatedCluster {
   void try_complete(Mbarrier& mbarrier);
 
   // Bulk copies.
-  const EmulatedTensorMap& checked_map(const void* map, int64_t place, size_t rank, const void* pc);
+  const EmulatedTensorMap& checked_map(const void* map, int64_t place, std::span<const int> at,
+                                       const void* pc);
   Load begin_load(const EmulatedTensorMap& map, int64_t place, std::span<const int> at, int agent,
                   Clock when, const void* pc);
   bool complete_load();

@@ -10,29 +10,44 @@ namespace {
 constexpr size_t kLanes = 32;
 constexpr uint64_t kBanks = 32, kBankBytes = 4, kSectorBytes = 32;
 
-// Distinct words of one bank cannot be had at one time; lanes of one word share it.
-int64_t times_needed(const LaneAccess* lanes, size_t count) {
-  std::array<std::set<uint64_t>, kBanks> words;
-  size_t most = 0;
-  for (size_t i = 0; i < count; ++i)
-    for (uint64_t at = lanes[i].address / kBankBytes;
-         at <= (lanes[i].address + lanes[i].bytes - 1) / kBankBytes; ++at) {
-      std::set<uint64_t>& bank = words[at % kBanks];
+// How often one part of a warp must go: distinct words of one bank cannot be had at one time.
+class Wavefronts {
+ public:
+  void add(const LaneAccess& access) {
+    for (uint64_t at = access.address / kBankBytes;
+         at <= (access.address + access.bytes - 1) / kBankBytes; ++at) {
+      std::set<uint64_t>& bank = words_[at % kBanks];
       bank.insert(at);
-      most = std::max(most, bank.size());
+      most_ = std::max(most_, bank.size());
     }
-  return static_cast<int64_t>(most);
-}
+  }
+  int64_t count() const { return static_cast<int64_t>(most_); }
+
+ private:
+  std::array<std::set<uint64_t>, kBanks> words_;
+  size_t most_ = 0;
+};
 
 }  // namespace
 
 int64_t bank_conflicts(const std::vector<LaneAccess>& lanes) {
-  // 8-byte accesses are made by half warps, 16-byte ones by quarters.
-  const size_t at_once = std::min<size_t>(kLanes, 128 / std::max<size_t>(lanes[0].bytes, 4));
-  int64_t conflicts = 0;
-  for (size_t i = 0; i < lanes.size(); i += at_once)
-    conflicts += times_needed(&lanes[i], std::min(at_once, lanes.size() - i)) - 1;
-  return conflicts;
+  constexpr size_t kQuarter = kLanes / 4;
+  const bool wide = lanes[0].bytes == 16;
+  std::array<Wavefronts, 4> quarters;
+  std::array<Wavefronts, 2> halves;
+  int64_t bytes = 0, times = 0;
+  for (const LaneAccess& access : lanes) {
+    const size_t quarter = wide ? access.lane / kQuarter : 0;
+    quarters[quarter].add(access);
+    halves[quarter / 2].add(access);
+    bytes += access.bytes;
+  }
+  for (size_t half = 0; half < 2; ++half)
+    times += wide && halves[half].count() > 1
+                 ? quarters[2 * half].count() + quarters[2 * half + 1].count()
+                 : halves[half].count();
+  constexpr int64_t kRow = kBanks * kBankBytes;
+  return std::max<int64_t>(0, times - (bytes + kRow - 1) / kRow);
 }
 
 int64_t sectors(const std::vector<LaneAccess>& lanes) {
@@ -62,7 +77,8 @@ void AccessCounts::add_warp(std::vector<std::vector<LaneAccess>>& lanes, size_t 
   std::map<std::pair<uint32_t, bool>, size_t> next;
   for (size_t lane = first; lane < std::min(first + kLanes, lanes.size()); ++lane) {
     next.clear();
-    for (const LaneAccess& access : lanes[lane]) {
+    for (LaneAccess& access : lanes[lane]) {
+      access.lane = static_cast<uint8_t>(lane - first);
       const std::pair<uint32_t, bool> place{access.code, access.shared};
       std::vector<std::vector<LaneAccess>>& accesses = places[place];
       const size_t number = next[place]++;

@@ -15,6 +15,7 @@ struct LaneAccess {
   uint8_t bytes = 0;
   bool shared = false;
   uint64_t address = 0;
+  uint8_t lane = 0;  ///< of the warp
 };
 
 /// Sums by place in the code.
@@ -32,8 +33,10 @@ class AccessCounts {
   std::vector<LaneAccess> scratch_;
 };
 
-/// How often a warp goes to shared memory for these lanes of one access, beyond the fewest times
-/// that accesses of this width need.
+/// How often a warp goes to shared memory for these lanes of one access, beyond what so many lanes
+/// of this width need. Lanes of one word share it. With 16 bytes each, half warps go apart, and
+/// quarters unless a half can go at once. An H200 does so; the profiler's "ideal" is what is
+/// needed.
 int64_t bank_conflicts(const std::vector<LaneAccess>& lanes);
 /// The 32-byte sectors that these lanes touch.
 int64_t sectors(const std::vector<LaneAccess>& lanes);

@@ -20,14 +20,19 @@ int64_t box_bytes(const codegen::TensorMapSpec& map) {
   return bytes;
 }
 
-std::string bulk_copy_problem(const codegen::TensorMapSpec& map, int64_t shared, int rank) {
-  if (rank != static_cast<int>(map.sizes.size()))
-    return fmt::format("{} coordinates for a map of {} dimensions", rank, map.sizes.size());
+std::string bulk_copy_problem(const codegen::TensorMapSpec& map, std::span<const int> at,
+                              int64_t shared) {
+  if (at.size() != map.sizes.size())
+    return fmt::format("{} coordinates for a map of {} dimensions", at.size(), map.sizes.size());
   const int64_t row = int64_t{map.box.at(0)} * size_of(map.dtype);
   if (row % kChunk != 0)
     return fmt::format("rows of a box have {} bytes, no multiple of {}", row, kChunk);
   if (map.swizzle != 0 && row != map.swizzle)
     return fmt::format("rows of a box have {} bytes, its swizzle {}", row, map.swizzle);
+  // An H200 calls it an illegal instruction.
+  if (int64_t{at[0]} * size_of(map.dtype) % kChunk != 0)
+    return fmt::format("coordinate {} of the fastest dimension is at no multiple of {} bytes",
+                       at[0], kChunk);
   if (shared % kDestinationAlignment != 0)
     return fmt::format("byte {} of shared memory is no multiple of {}", shared,
                        kDestinationAlignment);

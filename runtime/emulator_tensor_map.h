@@ -13,9 +13,10 @@ namespace tilewright::runtime {
 /// Bytes of shared memory that one copy of the map moves.
 int64_t box_bytes(const codegen::TensorMapSpec& map);
 
-/// What is wrong with a copy between the map's box and shared memory at `shared`, bytes from its
-/// start; empty when nothing is.
-std::string bulk_copy_problem(const codegen::TensorMapSpec& map, int64_t shared, int rank);
+/// What is wrong with a copy between the map's box at the coordinates `at` and shared memory at
+/// `shared`, bytes from its start; empty when nothing is.
+std::string bulk_copy_problem(const codegen::TensorMapSpec& map, std::span<const int> at,
+                              int64_t shared);
 
 /// 16 bytes of a box, contiguous on both sides.
 struct BoxPiece {

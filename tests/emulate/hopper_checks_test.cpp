@@ -178,6 +178,8 @@ TEST(HopperChecks, CopiesThatTheHardwareDoesNotHave) {
               "byte 16 of shared memory is no multiple of 128");
   expect_only(loading_to("shared.x[0]", "0, 0, 0").run(256), FindingKind::bad_operand,
               "3 coordinates for a map of 2 dimensions");
+  expect_only(loading_to("shared.x[0]", "2, 0").run(256), FindingKind::bad_operand,
+              "coordinate 2 of the fastest dimension is at no multiple of 16 bytes");
   expect_only(loading_to("(char*)shared.x + 384", "0, 0").run(256), FindingKind::out_of_bounds,
               "bytes 384 to 511 of shared memory, which has 400 bytes");
   HandKernel narrow = loading_to("shared.x[0]", "0, 0");

@@ -156,7 +156,7 @@ inline TwinProbe bulk_load(int rank, int row_box, int swizzle) {
   codegen::TensorMapSpec map = map_of(rank, row_box, swizzle);
   int words = 1;
   for (const int extent : map.box) words *= extent;
-  constexpr const char* at[] = {"-2", "2", "-1", "0", "0"};
+  constexpr const char* at[] = {"-4", "2", "-1", "0", "0"};
   std::string coordinates;
   for (int d = 0; d < rank; ++d) coordinates += (d > 0 ? ", " : "") + std::string(at[d]);
   return {.name = fmt::format("tma_load_{}d_{}", rank, swizzle),
