@@ -60,13 +60,18 @@ Array falling(int64_t rows, int64_t length) {
 
 std::vector<RowSample> no_samples(const RowMemory&) { return {}; }
 
-std::vector<RowSample> beginning_of_rows(const RowMemory& memory) {
-  constexpr int64_t kCount = 4096;
+std::vector<RowSample> beginning_of_quarters(const RowMemory& memory) {
+  constexpr int64_t kCount = 1024;
+  const TensorView &x = memory.tensors[0], &y = memory.results[0];
+  const auto quarters = [](const TensorView& view) {
+    const int64_t n = view.size(0);
+    return TensorView(view.data(), view.dtype(), {4, kCount}, {n / 4, 1}, view.device());
+  };
+  const Array rows = on_cpu(quarters(x));
   std::vector<RowSample> all(1);
-  for (const TensorView& tensor : memory.tensors)
-    all[0].tensors.push_back(on_cpu(tensor.slice(0, 0, kCount)));
-  for (const TensorView& result : memory.results)
-    all[0].results.push_back(result.slice(0, 0, kCount));
+  all[0].tensors.push_back(
+      Array::from_bytes(rows.data(), 4 * kCount, {4 * kCount}, x.dtype(), Device::cpu()));
+  all[0].results.push_back(quarters(y));
   return all;
 }
 

@@ -16,8 +16,9 @@ Array random_offsets(int64_t sequences, int64_t total);
 Array falling(int64_t rows, int64_t length);
 
 std::vector<RowSample> no_samples(const RowMemory& memory);
-/// The first positions: of kernels whose results depend on the position.
-std::vector<RowSample> beginning_of_rows(const RowMemory& memory);
+/// The beginnings of all four quarters, as one call with quarters of that length: of a kernel whose
+/// results depend on the position in a quarter.
+std::vector<RowSample> beginning_of_quarters(const RowMemory& memory);
 std::vector<RowSample> tokens_of_embedding(const RowMemory& memory);
 std::vector<RowSample> first_segments(const RowMemory& memory);
 /// Of tensors (rows, .., offsets at position `offsets`), groups as calls with one group each.

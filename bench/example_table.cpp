@@ -86,7 +86,7 @@ void add_elementwise(Table& table) {
       "dropout bf16 2^26", examples::dropout,
       {{.dtype = bf16, .sizes = {n}}, {.number = CallArg::scalar(int64_t{17})}, number(0.25f)},
       {{bf16, {n}}}, 0.8);
-  dropout.samples = beginning_of_rows;
+  dropout.samples = beginning_of_quarters;
   dropout.relative = kHalf;
   const int64_t tokens = 8192, wide = 14336;
   const RowInput half{.dtype = bf16, .sizes = {tokens, wide}, .axis = 0};
@@ -130,7 +130,7 @@ void add_copies_and_sums(Table& table) {
     return &row;
   };
   rows(examples::sum_rows, 8192, 8192, 1, "sum_rows");
-  rows(examples::sum_rows, 16, 1 << 24, 1, "long sum_rows");
+  rows(examples::long_sum, 16, 1 << 24, 1, "long_sum");
   rows(examples::row_sum, 2048, 131072, 1, "row_sum");
   rows(examples::row_minmax, 8192, 8192, 2, "row_minmax");
   rows(examples::welford, 8192, 4096, 2, "welford");

@@ -145,7 +145,7 @@ def row_of(name):
         "transpose": lambda: (lambda a: a.t().contiguous(), lambda: (x(),)),
         "sum": lambda: (torch.sum, lambda: (x(),)),
         "sum_rows": lambda: (lambda a: a.sum(1), lambda: (x(),)),
-        "long": lambda: (lambda a: a.sum(1), lambda: (x(),)),
+        "long_sum": lambda: (lambda a: a.sum(1), lambda: (x(),)),
         "row_sum": lambda: (lambda a: a.sum(1), lambda: (x(),)),
         "row_minmax": lambda: (lambda a: torch.aminmax(a, dim=1), lambda: (x(),)),
         "welford": lambda: (lambda a: torch.var_mean(a, 1, correction=0), lambda: (x(),)),

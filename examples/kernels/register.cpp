@@ -45,6 +45,7 @@ const RegisterKernel registered[] = {
     RegisterKernel(examples::layer_norm),
     RegisterKernel(examples::layer_norm_backward),
     RegisterKernel(examples::linear_gelu),
+    RegisterKernel(examples::long_sum),
     RegisterKernel(examples::matmul),
     RegisterKernel(examples::moe_matmul),
     RegisterKernel(examples::rms_norm),

@@ -16,6 +16,16 @@ inline auto sum_rows = tw::kernel("sum_rows", [](tw::Tensor x) {
   return sums;
 });
 
+// Rows that are too long for one program each: parts are added as they come.
+inline auto long_sum = tw::kernel("long_sum", [](tw::Tensor x) {
+  auto [m, n] = tw::sizes<2>(x);
+  tw::Tensor sums = tw::zeros_tensor({m}, tw::f32);
+  for (auto [row, cols] : tw::tile({tw::each(m), n})) {
+    tw::atomic_add(sums[row], tw::sum(tw::cast(x[row, cols], tw::f32)));
+  }
+  return sums;
+});
+
 // Every program adds its part; in which order is not known, so the last bits may differ.
 inline auto total = tw::kernel("total", [](tw::Tensor x) {
   tw::Tensor sum = tw::zeros_tensor({1}, tw::f32);

@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(Parts, ExampleKernelsAsPrinted, ::testing::Range<size_t
 
 // What is dropped is decided by the seed and the position.
 TEST(ExampleKernels, DropoutDoesNotDependOnTiles) {
-  const int64_t n = 1000;
+  const int64_t n = 1001;
   const Array x = Array::from_host(std::vector<float>(n, 3.0f), {n}, Device::cpu());
   std::vector<float> first;
   for (const int64_t block : {64, 100, 1000}) {

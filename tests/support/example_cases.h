@@ -60,11 +60,12 @@ inline void add_copies_and_sums(std::vector<ExampleCase>& all) {
     Values& y = one.expect({s.n, s.m});
     for_each(s.m, s.n, [&](auto i, auto j) { y(j, i) = x(i, j); });
   });
-  add_rows(all, examples::sum_rows, [](ExampleCase& one, const RowShape& s) {
-    const Values x = input(one, s);
-    Values& y = one.expect({s.m});
-    for_each(s.m, s.n, [&](auto i, auto j) { y(i) += x(i, j); });
-  });
+  for (const KernelHandle* kernel : {&examples::sum_rows.handle(), &examples::long_sum.handle()})
+    add_rows(all, *kernel, [](ExampleCase& one, const RowShape& s) {
+      const Values x = input(one, s);
+      Values& y = one.expect({s.m});
+      for_each(s.m, s.n, [&](auto i, auto j) { y(i) += x(i, j); });
+    });
   for (const int64_t n : {100, 1, 0}) {
     ExampleCase& one = all.emplace_back(examples::total, kSingle, fmt::format("{}", n));
     const Values x = one.random({n});
