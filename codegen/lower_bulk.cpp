@@ -243,6 +243,8 @@ void lower_bulk_wait(Lowering& lowering, const BulkRings& rings) {
 
 void lower_bulk_release(Lowering& lowering, const BulkRings& rings) {
   if (rings.defer) {
+    if (lowering.late_store && &lowering.bulk.at(lowering.late_store->loop) == &rings)
+      run_late_store(lowering, binary("==", lowering.step, lowering.first_step));
     Stmt wait = call_stmt(call(fmt::format("tw::wgmma_wait<{}>", lowering.in_flight.size()), {}));
     wait.comment = "the step before has been multiplied";
     lowering.emit(std::move(wait));

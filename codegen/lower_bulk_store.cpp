@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <functional>
 
+#include "tilewright/codegen/bulk_copy.h"
 #include "tilewright/codegen/config_needs.h"
 #include "tilewright/codegen/function_exprs.h"
+#include "tilewright/codegen/known_value.h"
 #include "tilewright/codegen/lowering.h"
 #include "tilewright/codegen/matrix_layouts.h"
 #include "tilewright/codegen/matrix_operand.h"
@@ -20,6 +22,7 @@ using ir::Value;
 constexpr int kFirstBarrier = 2;  // of the warpgroups; 0 is the block's, 1 the consumers'
 constexpr int kThreads = 128;     // of a warpgroup
 constexpr int64_t kRows = 64;
+constexpr int64_t kOtherRegisters = 36;  // of a thread, beside tiles
 
 /// What the parts of one store need.
 struct PanelStore {
@@ -35,6 +38,8 @@ struct PanelStore {
   int slots = 2;        // panels of a warpgroup in shared memory
   bool by_rows = true;  // all warpgroups lie along the rows
   int rows_groups = 1;
+  std::vector<ExprRef> at = {};  // where the tile begins, by dimension of the map
+  std::string words = {};        // the tile, packed before; empty: it is packed as it is written
 };
 
 /// Two neighbouring elements as one word.
@@ -58,29 +63,42 @@ std::vector<ExprRef> slot_of(const PanelStore& store, const ExprRef& slot) {
   return {store.group, slot};
 }
 
-/// Writes 16 columns of halves at a time: four matrices of 8 by 8, by one instruction.
-void write_matrices(Lowering& lowering, const PanelStore& store, const ExprRef& first_row,
-                    const ExprRef& first_column, const ExprRef& slot) {
+/// Packs 16 columns of halves, four matrices of 8 by 8, into `words` from `indices` on.
+void pack_matrices(Lowering& lowering, const PanelStore& store, const ExprRef& first_row,
+                   const ExprRef& first_column, const std::string& words,
+                   std::vector<ExprRef> indices) {
+  indices.push_back(nullptr);
+  for (int i = 0; i < 4; ++i) {
+    const ExprRef r = first_row + integer(i % 2);
+    const ExprRef c = first_column + integer(i / 2 * 2);
+    indices.back() = integer(i);
+    lowering.emit(assign(element(words, indices),
+                         word_of(lowering, store.value, at(r, c), at(r, c + integer(1)))));
+  }
+}
+
+/// Writes 16 columns of halves at a time, by one instruction.
+void write_matrices(Lowering& lowering, const PanelStore& store, const ExprRef& index,
+                    const ExprRef& first_row, const ExprRef& first_column, const ExprRef& slot) {
   const int64_t width = store.bulk.panel.panel;
   const ExprRef lane = name("threadIdx.x") % integer(32);
   const ExprRef row =
       name("threadIdx.x") % integer(kThreads) / integer(32) * integer(16) + lane % integer(16);
   for_axis(lowering, 1, static_cast<int>(width / 16), 1, [&](const ExprRef& j) {
-    const std::string words = lowering.names.unique("words");
-    lowering.emit(array("unsigned", words, {4}));
-    for (int i = 0; i < 4; ++i) {
-      const ExprRef r = first_row + integer(i % 2);
-      const ExprRef c = first_column + j * integer(4) + integer(i / 2 * 2);
-      lowering.emit(assign(element(words, {integer(i)}),
-                           word_of(lowering, store.value, at(r, c), at(r, c + integer(1)))));
+    ExprRef packed = store.words.empty() ? nullptr : element(store.words, {index, j});
+    if (!packed) {
+      const std::string words = lowering.names.unique("words");
+      lowering.emit(array("unsigned", words, {4}));
+      pack_matrices(lowering, store, first_row, first_column + j * integer(4), words, {});
+      packed = name(words);
     }
     std::vector<ExprRef> indices = slot_of(store, slot);
     const SharedLayout& panel = store.bulk.panel;
     const ExprRef pattern = row / integer(panel.swizzle_rows) % integer(panel.swizzle_period);
     indices.push_back(row);
     indices.push_back(binary("^", j * integer(2) + lane / integer(16), pattern) * integer(8));
-    lowering.emit(call_stmt(
-        call("tw::matrix_store<4>", {address(shared(store.buffer, indices)), name(words)})));
+    lowering.emit(
+        call_stmt(call("tw::matrix_store<4>", {address(shared(store.buffer, indices)), packed})));
   });
 }
 
@@ -124,15 +142,14 @@ ExprRef first_of_warpgroup() {
 }
 
 /// The coordinates of a panel in the tensor.
-std::vector<ExprRef> coordinates_of(Lowering& lowering, const PanelStore& store,
-                                    const ExprRef& piece, const ExprRef& panel) {
-  const ir::AccessView access(store.op);
+std::vector<ExprRef> coordinates_of(const PanelStore& store, const ExprRef& piece,
+                                    const ExprRef& panel) {
   const ExprRef group_row = store.by_rows ? store.group : store.group % integer(store.rows_groups);
   const ExprRef group_column =
       store.by_rows ? integer(0) : store.group / integer(store.rows_groups);
   std::vector<ExprRef> result;
   for (size_t d = 0; d < store.bulk.dims.size(); ++d) {
-    ExprRef position = scalar_value(lowering, access.indices[store.bulk.dims[d]]);
+    ExprRef position = store.at[d];
     if (d == 0)
       position = position + group_column * integer(store.columns) +
                  panel * integer(store.bulk.panel.panel);
@@ -204,22 +221,25 @@ ExprRef panel_of(const PanelStore& store, const ExprRef& index) {
   return store.pieces == 1 ? index : index % integer(store.panels);
 }
 
+/// Whether halves are written by the instruction that takes four matrices of 8 by 8.
+bool takes_matrices(const BulkStore& bulk, DType dtype) {
+  return size_of(dtype) == 2 && bulk.panel.panel % 16 == 0;
+}
+
 void write_panel(Lowering& lowering, const PanelStore& store, const ExprRef& index) {
   const ExprRef first_row = piece_of(store, index) * integer(2);
   const ExprRef first_column = panel_of(store, index) * integer(store.bulk.panel.panel / 4);
   const ExprRef slot = index % integer(store.slots);
-  if (size_of(store.value->type.dtype) == 2 && store.bulk.panel.panel % 16 == 0)
-    write_matrices(lowering, store, first_row, first_column, slot);
+  if (takes_matrices(store.bulk, store.value->type.dtype))
+    write_matrices(lowering, store, index, first_row, first_column, slot);
   else
     write_pairs(lowering, store, first_row, first_column, slot);
 }
 
-Stmt start_store(Lowering& lowering, const PanelStore& store, const std::string& map,
-                 const ExprRef& index) {
+Stmt start_store(const PanelStore& store, const std::string& map, const ExprRef& index) {
   std::vector<ExprRef> args = {name(map),
                                shared(store.buffer, slot_of(store, index % integer(store.slots)))};
-  for (ExprRef& at :
-       coordinates_of(lowering, store, piece_of(store, index), panel_of(store, index)))
+  for (ExprRef& at : coordinates_of(store, piece_of(store, index), panel_of(store, index)))
     args.push_back(std::move(at));
   return call_stmt(call("tw::tma_store", std::move(args)));
 }
@@ -239,7 +259,7 @@ void store_at_once(Lowering& lowering, const PanelStore& store, const std::strin
   lowering.emit(warpgroup_barrier(store, "the panels are complete"));
   std::vector<Stmt> start = lowering.collect([&] {
     for_panels(lowering, store,
-               [&](const ExprRef& i) { lowering.emit(start_store(lowering, store, map, i)); });
+               [&](const ExprRef& i) { lowering.emit(start_store(store, map, i)); });
     lowering.emit(call_stmt(call("tw::tma_store_commit", {})));
   });
   lowering.emit(branch(first_of_warpgroup(), std::move(start)));
@@ -254,28 +274,144 @@ void store_in_turns(Lowering& lowering, const PanelStore& store, const std::stri
     write_panel(lowering, store, i);
     lowering.emit(call_stmt(call("tw::fence_async_shared", {})));
     lowering.emit(warpgroup_barrier(store, "the panel is complete"));
-    lowering.emit(branch(first_of_warpgroup(), {start_store(lowering, store, map, i),
+    lowering.emit(branch(first_of_warpgroup(), {start_store(store, map, i),
                                                 call_stmt(call("tw::tma_store_commit", {}))}));
   });
 }
 
-}  // namespace
-
-void lower_bulk_store(Lowering& lowering, const Op& op, const BulkStore& bulk) {
+/// Declares what the store needs; where the tile begins is left to the caller.
+PanelStore prepare(Lowering& lowering, const Op& op, const BulkStore& bulk, std::string& map) {
   const ir::AccessView access(op);
-  const DType dtype = access.value->type.dtype;
-  lowering.at_source(op);
-  record_access(lowering, op, "tma store", bulk.map.box[0] * size_of(dtype), true);
-  const std::string map = declare_map(lowering, access.tensor, bulk.map, true);
+  record_access(lowering, op, "tma store", bulk.map.box[0] * size_of(access.value->type.dtype),
+                true);
+  map = declare_map(lowering, access.tensor, bulk.map, true);
   PanelStore store = inspect(lowering, op, bulk);
   declare_buffer(lowering, store);
   lowering.has_bulk_stores = true;
   // Warpgroups order what they do with their own panels themselves.
   lowering.emit(order("acquire", {store.buffer}));
+  return store;
+}
+
+void store_panels(Lowering& lowering, const PanelStore& store, const std::string& map) {
   if (store.slots == store.panels * store.pieces)
     store_at_once(lowering, store, map);
   else
     store_in_turns(lowering, store, map);
+}
+
+/// Packs the tile for later.
+void pack_tile(Lowering& lowering, const Op& op, const BulkStore& bulk, const LateStore& late) {
+  const ir::AccessView access(op);
+  const PanelStore store = inspect(lowering, op, bulk);
+  for_panels(lowering, store, [&](const ExprRef& index) {
+    for_axis(lowering, 1, static_cast<int>(bulk.panel.panel / 16), 1, [&](const ExprRef& j) {
+      pack_matrices(lowering, store, piece_of(store, index) * integer(2),
+                    panel_of(store, index) * integer(bulk.panel.panel / 4) + j * integer(4),
+                    late.words, {index, j});
+    });
+  });
+  for (size_t d = 0; d < late.at.size(); ++d)
+    lowering.emit(assign(name(late.at[d]), scalar_value(lowering, access.indices[bulk.dims[d]])));
+  Stmt waits = assign(name(late.waiting), name("true"));
+  waits.comment = "for the next tile's products";
+  lowering.emit(std::move(waits));
+}
+
+/// The loop whose products of the next tile hide the store that ends a tile of `grid`; null when it
+/// should not wait.
+const Op* hiding_loop(const Lowering& lowering, const Op& grid, const Op& store) {
+  const Op* loop = nullptr;
+  for (const Op* op : grid.regions[0]->ops) {
+    if (is_bulk_loop(lowering.in, *op)) {
+      if (loop != nullptr) return nullptr;
+      loop = op;
+    } else if (std::any_of(op->regions.begin(), op->regions.end(), [&](const auto* inner) {
+                 return holds_bulk_loop(lowering.in, *inner);
+               })) {
+      return nullptr;
+    }
+  }
+  if (loop == nullptr || !products_can_overlap(lowering, *loop)) return nullptr;
+  // A tile without steps would leave the one before it unstored.
+  const ir::LoopView view(*loop);
+  const auto begin = known_value(lowering.fn, view.begins[0]);
+  const auto end = known_value(lowering.fn, view.limits[0]);
+  if (!begin || !end || *begin >= *end) return nullptr;
+  // Two halves of the packed tile share a register; what it is computed from is there, too, and
+  // addresses, descriptors and counters.
+  const auto registers = [&](const Value* tile) {
+    return tile->type.is_tile() ? int64_t{lowering.layout(tile).registers()} : 0;
+  };
+  int64_t needed = kOtherRegisters + registers(ir::AccessView(store).value) / 2;
+  for (const Value* carried : view.carried) needed += registers(carried);
+  std::unordered_set<const Value*> seen(loop->results.begin(), loop->results.end());
+  const std::function<void(const Value*)> add = [&](const Value* value) {
+    if (!value->type.is_tile() || !seen.insert(value).second) return;
+    if (value->def == nullptr || !is_inlined(lowering, value)) {
+      needed += registers(value);
+      return;
+    }
+    for (const Value* operand : value->def->operands) add(operand);
+  };
+  add(ir::AccessView(store).value);
+  return needed <= registers_available(lowering.config) ? loop : nullptr;
+}
+
+}  // namespace
+
+void lower_bulk_store(Lowering& lowering, const Op& op, const BulkStore& bulk) {
+  lowering.at_source(op);
+  if (lowering.late_store && lowering.late_store->op == &op)
+    return pack_tile(lowering, op, bulk, *lowering.late_store);
+  std::string map;
+  PanelStore store = prepare(lowering, op, bulk, map);
+  const ir::AccessView access(op);
+  for (const int dim : bulk.dims) store.at.push_back(scalar_value(lowering, access.indices[dim]));
+  store_panels(lowering, store, map);
+}
+
+void begin_late_store(Lowering& lowering, const Op& grid) {
+  if (lowering.role != Role::consumer || lowering.in.bulk_stores.size() != 1) return;
+  const auto& [op, bulk] = *lowering.in.bulk_stores.begin();
+  const ir::Region& body = *grid.regions[0];
+  const auto last = std::find_if(body.ops.rbegin(), body.ops.rend(),
+                                 [](const Op* inner) { return inner->kind != OpKind::yield; });
+  const ir::AccessView access(*op);
+  if (last == body.ops.rend() || *last != op || !takes_matrices(bulk, access.value->type.dtype))
+    return;
+  const Op* loop = hiding_loop(lowering, grid, *op);
+  if (loop == nullptr) return;
+  std::string map;
+  PanelStore store = prepare(lowering, *op, bulk, map);
+  const std::string tensor = tensor_name(lowering, access.tensor);
+  LateStore late{op,
+                 loop,
+                 lowering.names.unique("store_" + tensor),
+                 lowering.names.unique(tensor + "_waits"),
+                 lowering.names.unique(tensor + "_words"),
+                 {}};
+  Stmt words =
+      array("unsigned", late.words, {store.panels * store.pieces, bulk.panel.panel / 16, 4});
+  words.comment = "the tile before this one, until its store is hidden by products";
+  lowering.emit(std::move(words));
+  for (const int dim : bulk.dims) {
+    late.at.push_back(lowering.names.unique(tensor + "_" + name_of(access.indices[dim], "at")));
+    lowering.emit(declare("int", late.at.back(), integer(0), false));
+    store.at.push_back(name(late.at.back()));
+  }
+  lowering.emit(declare("bool", late.waiting, name("false"), false));
+  store.words = late.words;
+  std::vector<Stmt> inside = lowering.collect([&] { store_panels(lowering, store, map); });
+  lowering.emit(lambda(late.function, {}, std::move(inside)));
+  lowering.late_store = std::move(late);
+}
+
+void run_late_store(Lowering& lowering, ExprRef condition) {
+  if (!lowering.late_store) return;
+  const LateStore& late = *lowering.late_store;
+  lowering.emit(
+      branch(std::move(condition) && name(late.waiting), {call_stmt(call(late.function, {}))}));
 }
 
 void finish_bulk_stores(Lowering& lowering) {

@@ -156,6 +156,7 @@ void lower_grid(Lowering& lowering, const Op& op) {
     lowering.emit(declare("int", rank, name("blockIdx.x") % blocks));
     lowering.cluster_rank = name(rank);
   }
+  if (lowering.config.persistent) begin_late_store(lowering, op);
   lowering.at_source(op);
   if (!lowering.config.persistent) {
     lowering.kernel.grid = grid.clusters * blocks;
@@ -178,6 +179,7 @@ void lower_grid(Lowering& lowering, const Op& op) {
                    std::move(body));
   stmt.uniform = stmt.programs = true;
   lowering.emit(std::move(stmt));
+  run_late_store(lowering);
 }
 
 }  // namespace tilewright::codegen

@@ -75,6 +75,16 @@ struct LoopSplit {
                              ///< when the parts have memory of their own
 };
 
+/// A tile that is stored while the products of the next one are in flight: packed in registers
+/// until then.
+struct LateStore {
+  const ir::Op* op = nullptr;
+  const ir::Op* loop = nullptr;   ///< in whose first step it is done
+  std::string function, waiting;  ///< what does it; whether there is something to do
+  std::string words;              ///< the tile: [panel][16 columns][matrix]
+  std::vector<std::string> at;    ///< where it begins, by dimension of the map
+};
+
 struct Lowering {
   Lowering(const LaidOut& laid_out, const Config& config, const Target& target);
 
@@ -111,6 +121,7 @@ struct Lowering {
   std::unordered_set<const ir::Value*> producer_needs;
   std::unordered_set<const ir::Value*> read_by_wgmma;  ///< rings
   bool has_bulk_stores = false;
+  std::optional<LateStore> late_store;
   std::optional<LoopSplit> split;
   ExprRef first_step;                        ///< of the innermost bulk loop, as this block runs it
   ExprRef cluster_rank;                      ///< a variable of the role
@@ -303,6 +314,11 @@ bool is_shared_by_cluster(const Lowering& lowering, const ir::Op& copy);
 /// last one.
 void lower_bulk_store(Lowering& lowering, const ir::Op& op, const BulkStore& bulk);
 void finish_bulk_stores(Lowering& lowering);
+/// Where the store that ends a tile of `grid`, walked by one block after the other, can wait for
+/// the next tile's products: declares what it needs (before the grid's loop).
+void begin_late_store(Lowering& lowering, const ir::Op& grid);
+/// Does it, if there is one and `condition` holds (null: always).
+void run_late_store(Lowering& lowering, ExprRef condition = nullptr);
 // --- lower_split.cpp
 /// Declares what adding up the parts of a split loop's sums needs.
 void plan_split(Lowering& lowering, const ir::Op& loop);

@@ -351,6 +351,31 @@ TEST(Accumulators, BeginWithoutBeingCleared) {
   EXPECT_NE(maybe.find("float acc[2][16] = {};"), std::string::npos) << maybe;
 }
 
+// A tile of halves waits in registers, packed, until the next tile's products are in flight: where
+// a block has several tiles, each with steps, and the registers for both.
+TEST(LateStores, WhereTheNextTilesProductsHideThem) {
+  const auto is_late = [](const KernelCase& kernel, Config config,
+                          const std::vector<int64_t>& blocks = {64, 64, 32}) {
+    config.persistent = true;
+    const std::string text = printed(kernel, config, blocks);
+    const bool late = text.find("_waits) store_") != std::string::npos;
+    EXPECT_EQ(late, text.find("_words[") != std::string::npos);
+    return late;
+  };
+  const KernelCase plain = product_of("nn", bf16, 512, 512, 256);
+  EXPECT_TRUE(is_late(plain, wgmma_config()));
+  EXPECT_TRUE(is_late(plain, wgmma_config(8, 3), {128, 256, 64}));
+  EXPECT_TRUE(is_late(batched_product(bf16, 4, 128, 128, 64), wgmma_config()));
+  EXPECT_TRUE(is_late(product_bias_gelu(bf16, 512, 512, 256), wgmma_config()));
+  EXPECT_EQ(count(printed(plain, wgmma_config()), "_waits"), 0);  // one tile for each block
+  Config two = wgmma_config();
+  two.blocks_per_sm = 2;
+  EXPECT_FALSE(is_late(plain, two, {128, 128, 64}));  // registers
+  EXPECT_FALSE(is_late(tf32_product("nt", 512, 512, 256, DotPrecision::tf32), wgmma_config()));
+  EXPECT_FALSE(is_late(triangular_product(bf16, 256, 64), wgmma_config()));  // maybe no steps
+  EXPECT_FALSE(is_late(products_of_one_b(bf16, 512, 512, 256), wgmma_config()));
+}
+
 // The eight lanes beside one another along the instruction's rows are neighbours in memory: whole
 // sectors of results of 32 bits, which go there from registers, and half ones of 16 bits.
 TEST(TransposedProducts, AreStoredFromRegistersInWholeSectors) {
