@@ -77,9 +77,9 @@ void declare(CLI::App& app, Options& options) {
   app.add_option("--json", options.json, "also write the results to this file");
   app.add_flag("--quick", options.suites.quick,
                "fewer and shorter replays; of the memory suite fewer shapes");
-  app.add_option(
-      "--only", options.suites.only,
-      "only shapes whose name contains this; for products and kernels patterns with '*', separated by commas");
+  app.add_option("--only", options.suites.only,
+                 "only shapes whose name contains this; for products and kernels patterns with "
+                 "'*', separated by commas");
   app.add_option("--rounds", options.suites.race.rounds, "replays of each contestant")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();

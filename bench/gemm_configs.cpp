@@ -148,6 +148,14 @@ bool matches(std::string_view pattern, std::string_view name) {
   return name.ends_with(pattern);
 }
 
+bool matches_any(std::string_view patterns, std::string_view name) {
+  for (size_t comma; (comma = patterns.find(',')) != std::string_view::npos;) {
+    if (matches(patterns.substr(0, comma), name)) return true;
+    patterns.remove_prefix(comma + 1);
+  }
+  return matches(patterns, name);
+}
+
 std::vector<ConfigEntry> parse_config_entries(std::string_view json) {
   Json list;
   try {

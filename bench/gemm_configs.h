@@ -19,6 +19,8 @@ struct ConfigEntry {
 /// Whether a row's name matches: as a whole where the pattern has a '*' (which stands for any
 /// text), else as a part of it. The empty pattern matches every name.
 bool matches(std::string_view pattern, std::string_view name);
+/// Whether one of some patterns, separated by commas, matches.
+bool matches_any(std::string_view patterns, std::string_view name);
 
 /// Reads a JSON list of configs. An element is a config, for every row; or {"shape": pattern} with
 /// one of "config": a config, "configs": a list of them, or "grid": an object whose fields hold

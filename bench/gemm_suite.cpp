@@ -29,7 +29,7 @@ SuiteTable gemm_table() {
 bool needs_copy_rate(const SuiteOptions& options) {
   return std::ranges::any_of(gemm_problems(), [&](const Problem& problem) {
     return problem.bandwidth &&
-           (matches(options.only, problem.name) || matches(options.only, problem.group));
+           (matches_any(options.only, problem.name) || matches_any(options.only, problem.group));
   });
 }
 

@@ -47,7 +47,7 @@ class Configs {
   std::vector<RowPlan> plan() const {
     std::vector<RowPlan> plans;
     for (const SuiteRow& row : table_.rows) {
-      if (!wanted(row)) continue;
+      if (!matches_any(options_.only, row.name) && !matches_any(options_.only, row.group)) continue;
       RowPlan plan{&row, variants_of(row), {}, !options_.sweep_file.empty()};
       if (of_ours(row.rival)) plan.rival_config = config_for(entries_, row.rival);
       if (!plan.variants.empty()) plans.push_back(std::move(plan));
@@ -56,17 +56,6 @@ class Configs {
   }
 
  private:
-  // Whether one of the patterns, which commas separate, selects it.
-  bool wanted(const SuiteRow& row) const {
-    std::string_view left = options_.only;
-    while (true) {
-      const std::string_view pattern = left.substr(0, left.find(','));
-      if (matches(pattern, row.name) || matches(pattern, row.group)) return true;
-      if (pattern.size() == left.size()) return false;
-      left.remove_prefix(pattern.size() + 1);
-    }
-  }
-
   std::vector<Variant> variants_of(const SuiteRow& row) const {
     std::vector<Variant> all;
     const auto add = [&](const char* name, const std::vector<Config>& configs) {

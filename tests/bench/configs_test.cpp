@@ -21,6 +21,8 @@ TEST(BenchConfigs, PatternsMatchNames) {
   EXPECT_FALSE(matches("*x51", "bf16 nn 512x512x512"));
   EXPECT_TRUE(matches("bf16 * 512x*x512", "bf16 nn 512x512x512"));
   EXPECT_FALSE(matches("bf16*bf16", "bf16"));
+  EXPECT_TRUE(matches_any("f32*,bf16 *", "bf16 nn"));
+  EXPECT_FALSE(matches_any("f32*,bf16 nt", "bf16 nn"));
 }
 
 TEST(BenchConfigs, EntriesAreRead) {
