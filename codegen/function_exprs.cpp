@@ -228,6 +228,14 @@ ExprRef fn_expr(Fn fn, DType dtype, std::vector<ExprRef> args) {
   return dtype == DType::boolean ? boolean_fn(fn, args) : integer_fn(fn, dtype, args);
 }
 
+ExprRef quotient_expr(DType dtype, ExprRef x, ExprRef y) {
+  if (is_narrow_float(dtype))
+    return to_narrow(dtype,
+                     quotient_expr(DType::f32, to_float(std::move(x)), to_float(std::move(y))));
+  if (dtype != DType::f32) return fn_expr(Fn::div, dtype, {std::move(x), std::move(y)});
+  return call("tw::quotient", {std::move(x), std::move(y)});
+}
+
 ExprRef fma_expr(DType dtype, ExprRef x, ExprRef y, ExprRef z) {
   if (is_narrow_float(dtype))
     return to_narrow(dtype, call("tw::fma_odd", {to_float(x), to_float(y), to_float(z)}));

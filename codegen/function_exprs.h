@@ -13,6 +13,9 @@ namespace tilewright::codegen {
 /// the operation; integers wrap. InternalError when fn does not take the dtype, or for a wrong
 /// number of operands.
 ExprRef fn_expr(ir::Fn fn, DType dtype, std::vector<ExprRef> args);
+/// x / y as fn_expr has it, where several x in a row are divided by one y: group_quotients makes
+/// something cheaper of it.
+ExprRef quotient_expr(DType dtype, ExprRef x, ExprRef y);
 /// x * y + z, rounded once; integers wrap.
 ExprRef fma_expr(DType dtype, ExprRef x, ExprRef y, ExprRef z);
 /// Conversion of x from a dtype to another: to nearest even between floats and from integers (once,

@@ -1,6 +1,7 @@
 #include <array>
 
 #include "tilewright/codegen/dot_operands.h"
+#include "tilewright/codegen/group_quotients.h"
 #include "tilewright/codegen/lowering.h"
 #include "tilewright/codegen/matrix_unit.h"
 #include "tilewright/codegen/prelude.h"
@@ -194,6 +195,7 @@ LoweredKernel lower_to_kernel(const LaidOut& laid_out, const Config& config, con
   lowering.kernel.body = std::move(lowering.prologue);
   lowering.kernel.body.insert(lowering.kernel.body.end(), std::make_move_iterator(body.begin()),
                               std::make_move_iterator(body.end()));
+  group_quotients(lowering.kernel, lowering.names);
   return {std::move(lowering.kernel), std::move(lowering.accesses)};
 }
 

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "tilewright/codegen/function_exprs.h"
@@ -288,6 +289,27 @@ ExprRef pick_value(Lowering& lowering, const Op& op, RegIndex index) {
   return element_value(lowering, op.operand(0), index);
 }
 
+/// Whether each thread divides several elements by one and the same: the divisor is a broadcast
+/// along a dimension of which a thread holds more than one.
+bool divides_by_one(const Lowering& lowering, const Op& op) {
+  constexpr int64_t worthwhile = 4;  // quotients for which a reciprocal pays
+  if (op.kind != OpKind::binary || op.fn() != Fn::div) return false;
+  const Value* divisor = op.operand(1);
+  while (divisor->def != nullptr && divisor->type.is_tile() &&
+         (divisor->def->kind == OpKind::broadcast || divisor->def->kind == OpKind::permute))
+    divisor = divisor->def->operand(0);
+  // Dividing by a power of two is a multiplication already.
+  const bool constant = divisor->def != nullptr && divisor->def->kind == OpKind::constant;
+  const double* number =
+      constant ? std::get_if<double>(divisor->def->find(AttrKey::value)) : nullptr;
+  int exponent = 0;
+  if (number != nullptr && std::abs(std::frexp(*number, &exponent)) == 0.5) return false;
+  const auto found = lowering.in.layouts.find(divisor);
+  if (divisor->type.is_tile() && found == lowering.in.layouts.end()) return false;
+  const int64_t divisors = divisor->type.is_tile() ? found->second.registers() : 1;
+  return lowering.layout(op.result()).registers() >= worthwhile * divisors;
+}
+
 ExprRef inlined_value(Lowering& lowering, const Value* value, const RegIndex& index) {
   const Op& op = *value->def;
   switch (op.kind) {
@@ -307,6 +329,8 @@ ExprRef inlined_value(Lowering& lowering, const Value* value, const RegIndex& in
   }
   std::vector<ExprRef> args;
   for (const Value* operand : op.operands) args.push_back(element_value(lowering, operand, index));
+  if (divides_by_one(lowering, op))
+    return quotient_expr(op.result()->type.dtype, std::move(args[0]), std::move(args[1]));
   return apply(lowering, op, std::move(args));
 }
 

@@ -245,6 +245,26 @@ std::vector<Helper> float_helpers() {
     return __longlong_as_double(__double_as_longlong(x) | __double_as_longlong(y));
   return x < y ? x : y;
 })"},
+      {.name = "quotient",
+       .doc = "x / y for many x and one y, whose reciprocal is computed once: the second remainder "
+              "makes q the nearest, if it is exact",
+       .text = R"(__device__ __forceinline__ float quotient(float x, float y, float& smallest) {
+  const float reciprocal = 1.0f / y;
+  float q = x * reciprocal;
+  q = fmaf(fmaf(-y, q, x), reciprocal, q);
+  q = fmaf(fmaf(-y, q, x), reciprocal, q);
+  smallest = min(smallest, fabsf(q));  // NaN also where x / y is no number or too large
+  return q;
+})",
+       .needs = {"min"}},
+      {.name = "least_quotient",
+       .doc = "from here on the remainders that quotient computes are exact",
+       .text = R"(__device__ __forceinline__ float least_quotient(float y) {
+  const float size = fabsf(y), least = 0x1p-100f / size;
+  if (!(size >= 0x1p-100f && size <= 0x1p+100f)) return infinity();
+  return least > 0x1p-125f ? least : 0x1p-125f;
+})",
+       .needs = {"infinity"}},
   };
 }
 

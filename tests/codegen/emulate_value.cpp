@@ -243,6 +243,12 @@ const std::map<std::string, ValueFunction>& plain_functions() {
        [](const Values& x) {
          return CValue::floating(std::fma(x[0].f, x[1].f, x[2].f), CType::f64);
        }},
+      // What it tells of the smallest is not modelled: it is the quotient always.
+      {"tw::quotient",
+       [](const Values& x) {
+         return apply(ir::Fn::div, CType::f32, {x[0], x[1]});
+       }},
+      {"tw::least_quotient", [](const Values&) { return CValue::floating(0); }},
       {"tw::fma_odd",
        [](const Values& x) {
          return CValue::floating(to_odd(__float128(x[0].f) * x[1].f + x[2].f));

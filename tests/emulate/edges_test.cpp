@@ -2,6 +2,7 @@
 // grids whose size is computed. The emulator against the interpreter.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdlib>
 #include <vector>
 
@@ -44,6 +45,37 @@ TEST(Edges, LanesThatDisagreeInAnyAndAll) {
     EXPECT_EQ(values(some), values(cpu_some));
     EXPECT_EQ(values(every), values(cpu_every));
     EXPECT_EQ(values(some), (std::vector<double>{1, 0, 1, 0, 1, 0, 1, 0, 1}));
+  }
+}
+
+const auto divide_rows = kernel("divide_rows", [](Tensor x, Tensor divisors) {
+  Tensor y = empty_like(x);
+  for (auto rows : tile(x.size(0))) {
+    Tile divisor = divisors[rows];
+    y[rows, all] = x[rows, all] / divisor[all, none];
+  }
+  return y;
+});
+
+TEST(Edges, RowsDividedByOneAreRoundedOnce) {
+  const std::vector<float> divisors = {3.0f,     -0.1f,    65535.0f, 0x1p-149f, 0x1.8p-101f,
+                                       0x1p127f, INFINITY, 0.0f,     NAN,       0x1.fffffep0f};
+  std::vector<float> x;
+  for (size_t row = 0; row < divisors.size(); ++row)
+    for (int i = 0; i < 64; ++i)  // in runs of numbers of one size, so that most runs need no more
+      x.push_back(i % 32 == 5
+                      ? 0.0f
+                      : std::ldexp(1.0f + static_cast<float>(i * 37 % 64) / 65, i / 8 * 36 - 126));
+  const auto run = [&](Device device) {
+    return values(divide_rows(Array::from_host(x, {10, 64}, device),
+                              Array::from_host(divisors, {10}, device)));
+  };
+  const std::vector<double> expected = run(Device::cpu()), found = run(Device::emulate("sm_80"));
+  for (size_t i = 0; i < x.size(); ++i) {
+    EXPECT_TRUE(found[i] == expected[i] || (std::isnan(found[i]) && std::isnan(expected[i])))
+        << x[i] << " / " << divisors[i / 64] << " is " << found[i];
+    const float quotient = x[i] / divisors[i / 64];
+    EXPECT_TRUE(found[i] == quotient || std::isnan(quotient));
   }
 }
 

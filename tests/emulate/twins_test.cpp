@@ -122,6 +122,10 @@ TEST(EmulatorTwins, Functions) {
                                                {"powf(x, y)", Fn::pow},
                                                {"atan2f(x, y)", Fn::atan2},
                                                {"x / y", Fn::div},
+                                               {"[&] { float least = tw::infinity(), "
+                                                "q = tw::quotient(x, y, least); return least >= "
+                                                "tw::least_quotient(y) ? q : x / y; }()",
+                                                Fn::div},
                                                {"(float)tw::max_double(x, y)", Fn::max},
                                                {"(float)tw::min_double(x, y)", Fn::min}};
   for (const auto& [text, fn] : binary)

@@ -53,6 +53,27 @@ __device__ __forceinline__ float max(float x, float y) {
   asm("max.NaN.f32 %0, %1, %2;" : "=f"(value) : "f"(x), "f"(y));
   return value;
 }
+__device__ __forceinline__ float min(float x, float y) {
+  float value;
+  asm("min.NaN.f32 %0, %1, %2;" : "=f"(value) : "f"(x), "f"(y));
+  return value;
+}
+// x / y for many x and one y, whose reciprocal is computed once: the second remainder makes q the
+// nearest, if it is exact
+__device__ __forceinline__ float quotient(float x, float y, float& smallest) {
+  const float reciprocal = 1.0f / y;
+  float q = x * reciprocal;
+  q = fmaf(fmaf(-y, q, x), reciprocal, q);
+  q = fmaf(fmaf(-y, q, x), reciprocal, q);
+  smallest = min(smallest, fabsf(q));  // NaN also where x / y is no number or too large
+  return q;
+}
+// from here on the remainders that quotient computes are exact
+__device__ __forceinline__ float least_quotient(float y) {
+  const float size = fabsf(y), least = 0x1p-100f / size;
+  if (!(size >= 0x1p-100f && size <= 0x1p+100f)) return infinity();
+  return least > 0x1p-125f ? least : 0x1p-125f;
+}
 }  // namespace tw
 
 struct Shared {
@@ -112,8 +133,13 @@ softmax_f558c1dc(const tw::bf16* __restrict__ x, tw::bf16* __restrict__ y) {
 #pragma unroll
   for (int j = 0; j < 16; j += 8) {
     tw::bf16 run[8];
+    float smallest = tw::infinity();
 #pragma unroll
-    for (int p = 0; p < 8; ++p) run[p] = tw::to_bf16(e[j + p] / sum);
+    for (int p = 0; p < 8; ++p) run[p] = tw::to_bf16(tw::quotient(e[j + p], sum, smallest));
+    if (!(smallest >= tw::least_quotient(sum))) {
+#pragma unroll
+      for (int p = 0; p < 8; ++p) run[p] = tw::to_bf16(e[j + p] / sum);
+    }
     tw::store<8>(&y[rows * 4096 + thread_col + 256 * j], run);
   }
 }
