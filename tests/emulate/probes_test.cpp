@@ -27,9 +27,6 @@ TEST_P(RecordedTwins, GiveWhatAGpuGave) {
   if (!std::filesystem::exists(kFolder))
     GTEST_SKIP() << "NO FIXTURES, NOT COMPARED: record them with tests/gpu_tests on a GPU";
   std::ifstream file(kFolder + "/" + probe.name + ".txt");
-  // No GPU has recorded bulk copies and accesses with hints by themselves; tests/gpu runs them in
-  // kernels.
-  if (!file && (probe.name.starts_with("tma_") || probe.name == "evict")) return;
   ASSERT_TRUE(file) << "there is no fixture of this probe in " << kFolder;
   std::string line;
   Words expected;
