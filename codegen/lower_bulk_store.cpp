@@ -343,7 +343,9 @@ const Op* hiding_loop(const Lowering& lowering, const Op& grid, const Op& store)
   const auto registers = [&](const Value* tile) {
     return tile->type.is_tile() ? int64_t{lowering.layout(tile).registers()} : 0;
   };
-  int64_t needed = kOtherRegisters + registers(ir::AccessView(store).value) / 2;
+  const int64_t axes = ir::LoopView(grid).slices.size();
+  const int64_t walk = 4 * (axes - 2) + (lowering.config.cluster > 1 ? 4 : 0);
+  int64_t needed = kOtherRegisters + walk + registers(ir::AccessView(store).value) / 2;
   for (const Value* carried : view.carried) needed += registers(carried);
   std::unordered_set<const Value*> seen(loop->results.begin(), loop->results.end());
   const std::function<void(const Value*)> add = [&](const Value* value) {

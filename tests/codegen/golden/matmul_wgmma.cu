@@ -311,6 +311,30 @@ matmul_b2b85b56(const __grid_constant__ tw::TensorMap a_map,
     const int warpgroup = threadIdx.x / 128;
     tw::Ring<4> ring;
     const int block_of_cluster = blockIdx.x % 2;
+    unsigned c_words[4][4][4];  // the tile before this one, until its store is hidden by products
+    int c_cols = 0, c_rows = 0;
+    bool c_waits = false;
+
+    auto store_c = [&]() {
+#pragma unroll
+      for (int l = 0; l < 4; ++l) {
+        if (threadIdx.x % 128 == 0) tw::tma_store_wait_read<1>();
+        tw::sync_warps(warpgroup + 2, 128);  // the slot's last panel has been read
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          tw::matrix_store<4>(&shared.c_out[warpgroup][l % 2][threadIdx.x % 128 / 32 * 16 +
+              threadIdx.x % 16][((2 * j + threadIdx.x % 32 / 16) ^ (threadIdx.x % 8)) * 8],
+              c_words[l][j]);
+        }
+        tw::fence_async_shared();
+        tw::sync_warps(warpgroup + 2, 128);  // the panel is complete
+        if (threadIdx.x % 128 == 0) {
+          tw::tma_store(c_map, shared.c_out[warpgroup][l % 2], c_cols + 64 * l,
+              c_rows + warpgroup * 64);
+          tw::tma_store_commit();
+        }
+      }
+    };
 
     // for (auto [rows, cols] : tw::tile({m, n})) {        // the grid: one program per output tile
     //                                                                                   matmul.h:15
@@ -336,6 +360,7 @@ matmul_b2b85b56(const __grid_constant__ tw::TensorMap a_map,
               tw::mn_major<128>(shared.b_ring[ring.stage][0][kk], 8192, 1024), step > 0 || kk > 0);
         }
         tw::wgmma_commit();
+        if (step == 0 && c_waits) store_c();
         tw::wgmma_wait<1>();  // the step before has been multiplied
         if (step > 0 && threadIdx.x % 32 < 2) {
           tw::barrier_arrive_at(&shared.empty[ring.previous()], threadIdx.x % 32);
@@ -350,28 +375,21 @@ matmul_b2b85b56(const __grid_constant__ tw::TensorMap a_map,
 
       //   c[rows, cols] = acc;  // converted to c's dtype, edge-masked                  matmul.h:20
 #pragma unroll
-      for (int l = 0; l < 4; ++l) {
-        if (threadIdx.x % 128 == 0) tw::tma_store_wait_read<1>();
-        tw::sync_warps(warpgroup + 2, 128);  // the slot's last panel has been read
+      for (int l = 0; l < 4; ++l)
 #pragma unroll
         for (int j = 0; j < 4; ++j) {
-          unsigned words[4];
-          words[0] = tw::pack<tw::bf16>(acc[0][16 * l + 4 * j], acc[0][16 * l + 4 * j + 1]);
-          words[1] = tw::pack<tw::bf16>(acc[1][16 * l + 4 * j], acc[1][16 * l + 4 * j + 1]);
-          words[2] = tw::pack<tw::bf16>(acc[0][16 * l + 4 * j + 2], acc[0][16 * l + 4 * j + 3]);
-          words[3] = tw::pack<tw::bf16>(acc[1][16 * l + 4 * j + 2], acc[1][16 * l + 4 * j + 3]);
-          tw::matrix_store<4>(&shared.c_out[warpgroup][l % 2][threadIdx.x % 128 / 32 * 16 +
-              threadIdx.x % 16][((2 * j + threadIdx.x % 32 / 16) ^ (threadIdx.x % 8)) * 8], words);
+          c_words[l][j][0] = tw::pack<tw::bf16>(acc[0][16 * l + 4 * j], acc[0][16 * l + 4 * j + 1]);
+          c_words[l][j][1] = tw::pack<tw::bf16>(acc[1][16 * l + 4 * j], acc[1][16 * l + 4 * j + 1]);
+          c_words[l][j][2] = tw::pack<tw::bf16>(acc[0][16 * l + 4 * j + 2],
+              acc[0][16 * l + 4 * j + 3]);
+          c_words[l][j][3] = tw::pack<tw::bf16>(acc[1][16 * l + 4 * j + 2],
+              acc[1][16 * l + 4 * j + 3]);
         }
-        tw::fence_async_shared();
-        tw::sync_warps(warpgroup + 2, 128);  // the panel is complete
-        if (threadIdx.x % 128 == 0) {
-          tw::tma_store(c_map, shared.c_out[warpgroup][l % 2], cols + 64 * l,
-              rows + warpgroup * 64);
-          tw::tma_store_commit();
-        }
-      }
+      c_cols = cols;
+      c_rows = rows;
+      c_waits = true;  // for the next tile's products
     }
+    if (c_waits) store_c();
     if (threadIdx.x % 128 == 0) tw::tma_store_wait<0>();
   }
   tw::cluster_sync();
