@@ -10,6 +10,8 @@ namespace {
 constexpr int64_t kReservedBytes = 1024;  // of shared memory, for each block
 constexpr int64_t kBarrierBytes = 256;    // of a ring's barriers
 constexpr int kMostBlocks = 32;
+constexpr int64_t kOthers = 16;  // registers beside those of tiles
+constexpr int64_t kLeast = 32;   // registers where no tile is kept
 
 /// Warps that a multiprocessor holds (CUDA C++ Programming Guide, "Technical Specifications per
 /// Compute Capability").
@@ -28,15 +30,19 @@ Occupancy occupancy_of(const ir::Function& fn, const Config& config, const Targe
   result.threads = 32 * config.warps + (roles ? 128 : 0);
   result.shared_bytes = needs.shared_bytes + needs.exchange_bytes + (roles ? kBarrierBytes : 0);
   // Estimates are low: addresses, predicates and what the compiler keeps to hide latencies.
-  const int64_t most = std::max(needs.registers, needs.lasting);
-  const int64_t wanted = (most + most / 8 + 16 + 7) / 8 * 8;
+  const int64_t needed = needs.registers == codegen::kAddressing
+                             ? kLeast
+                             : needs.registers + needs.registers / 8 + kOthers;
+  const int64_t lasting = needs.lasting + needs.lasting / 8 + kOthers;
   const int64_t available = codegen::registers_available(config);
+  // The compiler keeps more where it is not told to leave room.
+  const int64_t wanted = (std::max(needed, lasting + lasting / 8) + 7) / 8 * 8;
   result.registers = std::min(available, wanted);
   // Warpgroups of products get the registers of those that copy.
   if (config.matrix != MatrixUnit::wgmma)
     result.crowded =
-        std::max(0.0, static_cast<double>(wanted - available) / static_cast<double>(available));
-  result.spilled = std::max<int64_t>(0, wanted - available);
+        std::max(0.0, static_cast<double>(needed - available) / static_cast<double>(available));
+  result.spilled = std::max<int64_t>(0, std::max(needed, lasting) - available);
   // Where registers move, each thread is launched with as many as all others.
   const int64_t each = std::min(result.registers, codegen::registers_launched(config));
   const int64_t by_registers = Target::registers_per_block / (each * result.threads);

@@ -200,9 +200,10 @@ class ProgramClocks {
   const Calibration& calibration_;
 };
 
-/// Additions that copies by threads cost: each moves up to 16 bytes, fewer where rows are not
-/// aligned to that.
-double copy_instructions(const Traffic& traffic, const ir::Function& fn, const Config& config) {
+/// Additions that reading, or writing, by threads costs: each access moves up to 16 bytes, fewer
+/// where rows are not aligned to that.
+double access_instructions(const Traffic& traffic, const ir::Function& fn, const Config& config,
+                           int64_t TensorTraffic::*bytes) {
   double instructions = 0;
   for (const TensorTraffic& tensor : traffic.tensors) {
     const TensorSpec& spec = fn.params.at(static_cast<size_t>(tensor.param)).spec;
@@ -210,7 +211,7 @@ double copy_instructions(const Traffic& traffic, const ir::Function& fn, const C
     for (size_t d = 0; d < spec.strides.size(); ++d)
       if (spec.strides[d] != 1 && spec.sizes[d] != 1)
         while (spec.strides[d] * size_of(spec.dtype) % width != 0) width /= 2;
-    instructions += kCopyInstructions * static_cast<double>(tensor.read_bytes) /
+    instructions += kCopyInstructions * static_cast<double>(tensor.*bytes) /
                     static_cast<double>(std::max<int64_t>(width, size_of(spec.dtype)));
   }
   return instructions;
@@ -258,10 +259,16 @@ ProgramTime program_time(const ir::Function& fn, const Work& work, const Traffic
   const double steps = std::max(1.0, work.steps / programs / parts);
   const bool roles = occupancy.threads > 32 * config.warps;
   if (program.has_dots && config.copy != CopyKind::tma)
-    program.cores_in_loops += (copy_instructions(traffic, fn, config) / programs +
-                               32 * kStepInstructions * config.warps * work.steps / programs) /
-                              program.lanes;
+    program.cores_in_loops +=
+        (access_instructions(traffic, fn, config, &TensorTraffic::read_bytes) / programs +
+         32 * kStepInstructions * config.warps * work.steps / programs) /
+        program.lanes;
   if (!program.matrix_unit) program.matrix *= 1 + kCrowded * occupancy.crowded;
+  if (!program.has_dots)
+    for (int64_t TensorTraffic::*bytes :
+         {&TensorTraffic::read_bytes, &TensorTraffic::written_bytes})
+      (work.steps > 0 ? program.cores_in_loops : program.cores_outside) +=
+          access_instructions(traffic, fn, config, bytes) / programs / program.lanes;
   double chain = 0, end = written / kStoreBytes / parts + program.cores_outside;
   if (program.has_dots) {
     chain = steps * step_clocks(program, config, steps * parts, l2);

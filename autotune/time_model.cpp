@@ -18,6 +18,7 @@ namespace {
 
 constexpr double kCopySlowness = 2;  // of copies of rows that are no whole 16 bytes
 constexpr double kMemoryBegin = 1;   // microseconds until memory is at its full rate
+constexpr double kAtomics = 1.5e5;   // elements of a microsecond that atomics change
 constexpr double kOverlap = 5;       // how sharply the slower of two things that overlap counts
 
 /// The share of multiprocessors that clusters of so many blocks can use: a cluster stays within one
@@ -133,7 +134,9 @@ Prediction TimeModel::predict(const Config& config) const {
   const ir::Function& counted = rolled.counter.function();
   const std::vector<int64_t> blocks = codegen::bind_axes(config, counted);
   const Work& work = rolled.work(blocks);
-  const Occupancy occupancy = occupancy_of(state.fn, config, state.target);
+  Occupancy occupancy = occupancy_of(state.fn, config, state.target);
+  // A persistent kernel is launched with so many.
+  if (config.persistent) occupancy.resident = std::min(occupancy.resident, config.blocks_per_sm);
   const int together_blocks = config.cluster * config.split_k;
   const double slots = std::max(1.0, state.target.multiprocessors * occupancy.resident *
                                          reachable(together_blocks) / config.split_k);
@@ -162,6 +165,8 @@ Prediction TimeModel::predict(const Config& config) const {
   result.occupancy = occupancy.occupancy;
   result.registers = occupancy.registers;
   result.shared_bytes = occupancy.shared_bytes;
+  for (const OpWork& one : work.ops)
+    if (ir::is_atomic(one.op->kind)) result.memory_us += one.elements / kAtomics;
   const double all = programs == 0 ? 0 : together(computing, result.memory_us);
   result.bound = bound_of(result, all);
   result.microseconds =

@@ -10,6 +10,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "bench/example_row.h"
 #include "bench/gemm_kernel.h"
 #include "examples/kernels/softmax.h"
 #include "examples/kernels/vector_add.h"
@@ -50,6 +51,44 @@ std::vector<std::shared_ptr<const ir::Function>> traces_of_row(std::string_view 
   if (std::sscanf(name.c_str(), "softmax bf16 %lldx%lld", &rows, &columns) == 2)
     return {trace(examples::softmax, {contiguous_spec(DType::bf16, {rows, columns})})};
   return OurProduct(gemm_problem(name), {}).traces();
+}
+
+std::vector<ModelledTime> model_sweeps(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) throw std::runtime_error("cannot read " + path);
+  const nlohmann::json json = nlohmann::json::parse(file);
+  const Target target = parse_target(json.at("target").get<std::string>());
+  const tune::Calibration calibration = tune::Calibration::typical(target);
+  std::vector<ModelledTime> times;
+  for (const auto& [name, swept] : json.at("sweeps").items()) {
+    const ExampleRow* row = find_example_row(name);
+    if (row == nullptr) throw std::runtime_error("no row is called " + name);
+    const auto fn = row->kernel->trace(row->compile_args());
+    const tune::TimeModel model(*fn, target, calibration);
+    for (const nlohmann::json& one : swept) {
+      const Config config = parse_config(one.at(0).dump());
+      const tune::Prediction prediction = model.predict(config);
+      times.push_back(
+          {name, config, one.at(1).get<double>(), prediction.microseconds, prediction.bound});
+    }
+  }
+  return times;
+}
+
+std::vector<PickLoss> pick_losses(const std::vector<ModelledTime>& times) {
+  std::vector<PickLoss> losses;
+  for (auto from = times.begin(); from != times.end();) {
+    const auto to = std::find_if(from, times.end(),
+                                 [&](const ModelledTime& time) { return time.row != from->row; });
+    const auto best = std::min_element(
+        from, to, [](const auto& a, const auto& b) { return a.measured_us < b.measured_us; });
+    const auto picked = std::min_element(
+        from, to, [](const auto& a, const auto& b) { return a.predicted_us < b.predicted_us; });
+    losses.push_back(
+        {from->row, picked->measured_us / best->measured_us, picked->config, best->config});
+    from = to;
+  }
+  return losses;
 }
 
 std::vector<ModelledTime> model_times(const std::string& path) {

@@ -22,6 +22,20 @@ struct ModelledTime {
 /// typical of its target. Throws std::runtime_error for rows that are not in the table.
 std::vector<ModelledTime> model_times(const std::string& path);
 
+/// The same for every config of a file such as bench/data/sweeps_h200.json, whose rows are those of
+/// the examples' kernels.
+std::vector<ModelledTime> model_sweeps(const std::string& path);
+
+/// Of the configs of one row: the measured time of the one that the model takes for the fastest,
+/// over the time of the fastest.
+struct PickLoss {
+  std::string row;
+  double loss = 1;
+  Config picked, best;
+};
+/// For each row of `times`, which stand side by side.
+std::vector<PickLoss> pick_losses(const std::vector<ModelledTime>& times);
+
 /// The rank correlation (Spearman's) of measured and predicted times; ties count half.
 double rank_correlation(const std::vector<ModelledTime>& times);
 /// How far off predictions are: the geometric mean of max(predicted / measured, measured /

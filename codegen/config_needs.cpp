@@ -26,7 +26,6 @@ using ir::Region;
 using ir::Value;
 
 constexpr int64_t kMost = int64_t{1} << 40;
-constexpr int64_t kAddressing = 24;       // registers for indices, pointers and addresses
 constexpr int64_t kDescriptors = 4;       // registers, two for each operand
 constexpr int64_t kProduct = 26;          // registers of a warpgroup's product beside its sums
 constexpr int64_t kLargestArray = 1024;   // registers of one tile, in memory if need be
@@ -104,6 +103,14 @@ class Estimate {
            op.kind == OpKind::sort;
   }
 
+  /// What is kept for `value`: conversions to wider types are made again.
+  static const Value* uncast(const Value* value) {
+    while (value->def != nullptr && value->def->kind == OpKind::cast &&
+           size_of(value->def->operand(0)->type.dtype) < size_of(value->type.dtype))
+      value = value->def->operand(0);
+    return value;
+  }
+
   /// Tiles of `region` that are made before an operation that threads do together, and read after.
   void note_lasting(const Region& region) {
     std::map<const Value*, size_t> last;
@@ -119,11 +126,12 @@ class Estimate {
       const Op& op = *region.ops[i];
       std::erase_if(made, [&](const Value* value) { return last[value] <= i; });
       if (is_collective(op)) {
+        std::set<const Value*> held;
+        for (const Value* value : made) held.insert(uncast(value));
         int64_t bytes = 0;
-        for (const Value* value : made)
+        for (const Value* value : held)
           bytes += tile_elements(value->type.shape, blocks_) * size_of(value->type.dtype);
-        needs_.lasting =
-            std::max(needs_.lasting, bytes / (int64_t{4} * 32 * config_.warps) + kAddressing);
+        needs_.lasting = std::max(needs_.lasting, bytes / (int64_t{4} * 32 * config_.warps));
       }
       for (const Value* result : op.results)
         if (result->type.is_tile()) made.insert(result);

@@ -16,9 +16,12 @@ std::vector<int64_t> bind_axes(const Config& config, const ir::Function& fn);
 /// Elements of a tile when axes have these block sizes; huge ones saturate.
 int64_t tile_elements(const ir::Shape& shape, const std::vector<int64_t>& blocks);
 
+/// Registers for indices, pointers and addresses.
+inline constexpr int64_t kAddressing = 24;
+
 struct ConfigNeeds {
-  int64_t registers = 0;     ///< per thread: tiles kept over iterations, fragments, some others
-  int64_t instruction = 0;   ///< of these, what a single instruction takes
+  int64_t registers = 0;    ///< per thread: tiles kept over iterations, fragments, some others
+  int64_t instruction = 0;  ///< of these, what a single instruction takes
   /// Per thread: tiles that outlive an operation for which threads wait for each other, such as a
   /// reduction, and so are there whole. Those of long rows may have to be spilled.
   int64_t lasting = 0;

