@@ -72,7 +72,7 @@ constexpr const char* kHandSet = R"([
   {"shape":"kl_div *",
    "config":{"block":[1],"warps":8,"reduction_loop":4096}},
   {"shape":"*_norm_backward *",
-   "config":{"block":[4],"warps":8}},
+   "config":{"block":[1],"warps":8}},
   {"shape":"matmul bf16 *",
    "config":{"block":[128,256,64],"warps":8,"stages":4,"copy":"tma","matrix":"wgmma","persistent":true,"cluster":2,"group":8}},
   {"shape":"linear_gelu bf16 *",
