@@ -82,7 +82,8 @@ Layout operand_layout(const ir::Function& fn, const Op& dot, int operand, const 
   if (unit_of(dot, config, target) == MatrixUnit::mma)
     return mma_register_layout(accumulator, operand == 0, bytes, extents[1 - operand]);
   internal_check(operand == 0, "wgmma takes its first operand only from registers");
-  return wgmma_operand_layout(extents[0], extents[1], bytes, config.warps);
+  return wgmma_operand_layout(extents[0], extents[1], bytes, config.warps,
+                              has_neighbouring_rows(accumulator));
 }
 
 bool is_shared(const Value* value) { return value->type.kind == ir::Type::Kind::shared; }

@@ -11,6 +11,7 @@
 #include "tilewright/codegen/matrix_unit.h"
 #include "tilewright/codegen/stage_layouts.h"
 #include "tilewright/ir/error.h"
+#include "tilewright/ir/opspec.h"
 
 namespace tilewright::codegen {
 
@@ -97,13 +98,17 @@ AccessFacts LayoutChooser::facts_of(const Op& op) const {
   return access_facts(fn_, facts_, op, config_, target_);
 }
 
+int LayoutChooser::fetched_axis(const Op& fetch) const {
+  const Op& filler = filler_of(fn_, view_of(fetch.operand(0)).ring);
+  return filler.kind == OpKind::copy
+             ? analyze_access(fn_, facts_, filler, config_.vector).contiguous_axis
+             : -1;
+}
+
 void LayoutChooser::anchor_fetch(const Op& op) {
-  const Op& filler = filler_of(fn_, view_of(op.operand(0)).ring);
   const DType dtype = op.result()->type.dtype;
-  const int axis = filler.kind == OpKind::copy
-                       ? analyze_access(fn_, facts_, filler, config_.vector).contiguous_axis
-                       : -1;
-  fetches_[classes_.of(op.result())].push_back({axis, 16 / size_of(dtype), size_of(dtype)});
+  fetches_[classes_.of(op.result())].push_back(
+      {fetched_axis(op), 16 / size_of(dtype), size_of(dtype)});
 }
 
 void LayoutChooser::choose_dots() {
@@ -133,13 +138,31 @@ void LayoutChooser::choose_sorted() {
   }
 }
 
+bool LayoutChooser::fetched_along(const Value* value, int64_t axis) const {
+  const Op* op = value->def;
+  if (op == nullptr || !value->type.is_tile()) return false;
+  if (op->kind == OpKind::permute)
+    return fetched_along(op->operand(0), op->integers(AttrKey::dims).at(axis));
+  if (op->kind == OpKind::fetch) return fetched_axis(*op) == axis;
+  return ir::is_elementwise(op->kind) &&
+         std::any_of(op->operands.begin(), op->operands.end(),
+                     [&](const Value* operand) { return fetched_along(operand, axis); });
+}
+
+bool LayoutChooser::neighbouring_rows(const Op& dot) const {
+  return std::all_of(dots_.begin(), dots_.end(), [&](const Op* other) {
+    return classes_.of(other->result()) != classes_.of(dot.result()) ||
+           (!is_shared(other->operand(0)) && fetched_along(other->operand(0), 0));
+  });
+}
+
 Layout LayoutChooser::layout_of_dot(const Op& dot) const {
   const auto extents = fn_.extents(dot.result()->type.shape);
   switch (unit_of(dot, config_, target_)) {
     case MatrixUnit::mma:
       return mma_layout(extents[0], extents[1], config_.warps);
     case MatrixUnit::wgmma:
-      return wgmma_layout(extents[0], extents[1], config_.warps);
+      return wgmma_layout(extents[0], extents[1], config_.warps, neighbouring_rows(dot));
     case MatrixUnit::fma:
       break;
   }

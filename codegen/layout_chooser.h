@@ -47,12 +47,19 @@ class LayoutChooser {
   void visit(const ir::Op& op);
   void anchor(const ir::Op& op, const ir::Value* value);
   AccessFacts facts_of(const ir::Op& op) const;
+  /// The axis of what is fetched along which it lies in memory; -1 when none is known.
+  int fetched_axis(const ir::Op& fetch) const;
   void anchor_fetch(const ir::Op& op);
   void choose_dots();
   /// Operands that dots take from registers.
   void choose_operands();
   /// What a network sorts: chosen by its axis rather than by memory, as elements move often.
   void choose_sorted();
+  /// Whether something that `value` is computed from is fetched from where it lies along `axis`.
+  bool fetched_along(const ir::Value* value, int64_t axis) const;
+  /// Whether a thread's rows of the product had better be neighbours: its first operand is in
+  /// registers, and comes from memory where rows are neighbours.
+  bool neighbouring_rows(const ir::Op& dot) const;
   Layout layout_of_dot(const ir::Op& dot) const;
   int64_t elements(int cls) const;
   void choose_rest();

@@ -49,28 +49,58 @@ std::optional<ByteField> converted_field(const Lowering& lowering, const Value* 
   return field;
 }
 
-/// Whether bf16_fields or f16_fields takes the field. Whole bytes are converted as fast one by one.
+/// Whether bf16_fields or f16_fields takes the field.
 bool takes_field(DType dtype, const ByteField& field) {
-  if (field.width >= 8) return false;
+  if (dtype == DType::bf16 && field.width == 8) {
+    const int64_t rest = field.plus + (field.is_signed ? 0 : 128);
+    return rest == 0 || rest == 128;
+  }
   const int64_t top = field.is_signed ? int64_t{1} << (field.width - 1) : 0;
   const int64_t less = top - field.plus;
   const int64_t most = dtype == DType::bf16 ? 128 : dtype == DType::f16 ? 1024 : -1;
   return less >= 0 && less <= most;
 }
 
-/// The word of the elements at `index` and its neighbour along k.
-ExprRef word_of_fields(Lowering& lowering, DType dtype, const ByteField& field,
-                       const RegIndex& index) {
-  std::vector<ExprRef> bytes;
-  for (int e = 0; e < 2; ++e) {
-    RegIndex at(2);
-    at[field.axis[0]] = index[0];
-    at[field.axis[1]] = index[1] + integer(e);
-    bytes.push_back(element_value(lowering, field.bytes, at));
-  }
-  return call(fmt::format("tw::{}_fields<{}, {}, {}, {}>", to_string(dtype), field.first,
+ExprRef byte_at(Lowering& lowering, const ByteField& field, const ExprRef& row, const ExprRef& k) {
+  RegIndex at(2);
+  at[field.axis[0]] = row;
+  at[field.axis[1]] = k;
+  return element_value(lowering, field.bytes, at);
+}
+
+/// Calls bf16_fields or f16_fields; the field begins `above` bits higher than in its byte.
+ExprRef fields_of(DType dtype, const ByteField& field, int above, std::vector<ExprRef> args) {
+  return call(fmt::format("tw::{}_fields<{}, {}, {}, {}>", to_string(dtype), field.first + above,
                           field.width, field.is_signed, field.plus),
-              std::move(bytes));
+              std::move(args));
+}
+
+/// The words of the elements from (row, k) on, of two rows and two words along k. Where the bytes
+/// of two rows are neighbours, those of two steps of k are one word.
+void assign_fields(Lowering& lowering, DType dtype, const ByteField& field,
+                   const std::string& words, const ExprRef& row, const ExprRef& k) {
+  const bool pairs = lowering.layout(field.bytes).vector(field.axis[0]) == 2;
+  for (int half = 0; half < 2; ++half) {
+    std::string both;
+    if (pairs) {
+      std::vector<ExprRef> bytes;
+      for (int e = 0; e < 4; ++e)
+        bytes.push_back(
+            byte_at(lowering, field, row + integer(e % 2), k + integer(2 * half + e / 2)));
+      both = lowering.names.unique(name_of(field.bytes, "bytes") + "_word");
+      lowering.emit(declare("unsigned", both, call("tw::word", std::move(bytes))));
+    }
+    for (int r = 0; r < 2; ++r) {
+      std::vector<ExprRef> args;
+      if (pairs)
+        args = {name(both)};
+      else
+        for (int e = 0; e < 2; ++e)
+          args.push_back(byte_at(lowering, field, row + integer(r), k + integer(2 * half + e)));
+      lowering.emit(assign(element(words, {integer(2 * half + r)}),
+                           fields_of(dtype, field, pairs ? 8 * r : 0, std::move(args))));
+    }
+  }
 }
 
 }  // namespace
@@ -82,19 +112,16 @@ std::string operand_words(Lowering& lowering, const Value* operand, const ExprRe
   const std::string words = lowering.names.unique(name_of(operand, "operand") + "_words");
   lowering.emit(array("unsigned", words, {4}));
   std::optional<ByteField> field = converted_field(lowering, operand);
-  if (field && !takes_field(dtype, *field)) field.reset();
+  if (field && takes_field(dtype, *field)) {
+    assign_fields(lowering, dtype, *field, words, row, k);
+    return words;
+  }
   for (int i = 0; i < 4; ++i) {
     const RegIndex first = {row + integer(i % 2), k + integer(i / 2 * per_word)};
-    ExprRef word;
-    if (field) {
-      word = word_of_fields(lowering, dtype, *field, first);
-    } else {
-      std::vector<ExprRef> elements;
-      for (int e = 0; e < per_word; ++e)
-        elements.push_back(element_value(lowering, operand, {first[0], first[1] + integer(e)}));
-      word = word_of(std::move(elements), dtype);
-    }
-    lowering.emit(assign(element(words, {integer(i)}), word));
+    std::vector<ExprRef> elements;
+    for (int e = 0; e < per_word; ++e)
+      elements.push_back(element_value(lowering, operand, {first[0], first[1] + integer(e)}));
+    lowering.emit(assign(element(words, {integer(i)}), word_of(std::move(elements), dtype)));
   }
   return words;
 }

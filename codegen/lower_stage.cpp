@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "tilewright/codegen/fetch_matrices.h"
 #include "tilewright/codegen/function_exprs.h"
 #include "tilewright/codegen/lowering.h"
 #include "tilewright/codegen/matrix_operand.h"
@@ -419,6 +420,7 @@ void lower_fetch(Lowering& lowering, const Op& op) {
   if (op.result()->name.empty())
     const_cast<Value*>(op.result())->name = name_of(ring, "staged") + "_tile";
   lowering.at_source(op);
+  if (fetch_matrices(lowering, op)) return;
   read_shared(lowering, op.result(), lowering.in.shared.at(ring), buffer.name, buffer.read_stage);
 }
 

@@ -66,7 +66,7 @@ int64_t wgmma_groups_along_rows(int64_t m, int warps) {
   return groups;
 }
 
-Layout wgmma_layout(int64_t m, int64_t n, int warps) {
+Layout wgmma_layout(int64_t m, int64_t n, int warps, bool neighbours) {
   const auto rows = static_cast<int>(wgmma_groups_along_rows(m, warps));
   const int columns = warps / 4 / rows;
   internal_check(warps % 4 == 0 && m % (64 * rows) == 0 && n % (8 * columns) == 0,
@@ -75,17 +75,17 @@ Layout wgmma_layout(int64_t m, int64_t n, int warps) {
   const int64_t n_each = n / columns;
   return {2,
           {{Holder::reg, 2, 1, 1},
-           {Holder::reg, 2, 0, 8},
+           {Holder::reg, 2, 0, neighbours ? 1 : 8},
            {Holder::reg, static_cast<int>(n_each / 8), 1, 8},
            {Holder::reg, pieces, 0, 64},
            {Holder::lane, 4, 1, 2},
-           {Holder::lane, 8, 0, 1},
+           {Holder::lane, 8, 0, neighbours ? 2 : 1},
            {Holder::warp, 4, 0, 16},
            {Holder::warp, rows, 0, int64_t{64} * pieces},
            {Holder::warp, columns, 1, n_each}}};
 }
 
-Layout wgmma_operand_layout(int64_t m, int64_t k, int element_bytes, int warps) {
+Layout wgmma_operand_layout(int64_t m, int64_t k, int element_bytes, int warps, bool neighbours) {
   const auto rows = static_cast<int>(wgmma_groups_along_rows(m, warps));
   const int word = 4 / element_bytes;  // elements
   const int depth = 8 * word;          // of one product
@@ -94,16 +94,18 @@ Layout wgmma_operand_layout(int64_t m, int64_t k, int element_bytes, int warps) 
   const auto pieces = static_cast<int>(m / (64 * rows));
   Layout layout{2, {}};
   add(layout, Holder::reg, word, 1, 1);
-  add(layout, Holder::reg, 2, 0, 8);
+  add(layout, Holder::reg, 2, 0, neighbours ? 1 : 8);
   add(layout, Holder::reg, 2, 1, 4 * word);
   add(layout, Holder::reg, static_cast<int>(k / depth), 1, depth);
   add(layout, Holder::reg, pieces, 0, 64);
   add(layout, Holder::lane, 4, 1, word);
-  add(layout, Holder::lane, 8, 0, 1);
+  add(layout, Holder::lane, 8, 0, neighbours ? 2 : 1);
   add(layout, Holder::warp, 4, 0, 16);
   add(layout, Holder::warp, rows, 0, int64_t{64} * pieces);
   add(layout, Holder::warp, warps / 4 / rows, -1, 0);
   return layout;
 }
+
+bool has_neighbouring_rows(const Layout& accumulator) { return accumulator.vector(0) == 2; }
 
 }  // namespace tilewright::codegen

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "tilewright/codegen/fetch_matrices.h"
 #include "tilewright/codegen/matrix_layouts.h"
 #include "tilewright/codegen/matrix_operand.h"
 
@@ -100,6 +101,56 @@ TEST(WgmmaLayout, OperandInRegistersIsTheFragment) {
                   Coordinates({16 * warp + lane / 4 + w % 2 * 8,
                                step * 32 / bytes + w / 2 * 16 / bytes + lane % 4 * word + e}));
   }
+}
+
+// Neighbouring rows are those of the instruction in another order, the operand's and the results'
+// alike.
+TEST(WgmmaLayout, NeighbouringRowsAreAnOrderOfTheRows) {
+  const auto moved = [](int64_t row) { return row / 16 * 16 + row % 8 * 2 + row / 8 % 2; };
+  const auto expect_moved = [&](const Layout& plain, const Layout& neighbours) {
+    ASSERT_EQ(plain.registers(0), neighbours.registers(0));
+    EXPECT_EQ(neighbours.vector(0), 2);
+    for (int warp = 0; warp < 8; ++warp)
+      for (int lane = 0; lane < 32; ++lane)
+        for (int i = 0; i < plain.registers(0); ++i)
+          for (int j = 0; j < plain.registers(1); ++j) {
+            Coordinates at = plain.coordinates({i, j}, lane, warp);
+            at[0] = moved(at[0]);
+            ASSERT_EQ(neighbours.coordinates({i, j}, lane, warp), at);
+          }
+  };
+  expect_moved(wgmma_layout(256, 24, 8), wgmma_layout(256, 24, 8, true));
+  expect_moved(wgmma_operand_layout(256, 64, 2, 8), wgmma_operand_layout(256, 64, 2, 8, true));
+  EXPECT_TRUE(has_neighbouring_rows(wgmma_layout(64, 16, 4, true)));
+  EXPECT_FALSE(has_neighbouring_rows(wgmma_layout(64, 16, 4)));
+}
+
+// What ldmatrix, transposing, gives a lane are bytes that lie in its registers as they should: of
+// matrix i, elements (pairs of bytes) lane / 4 of rows 2 (lane % 4) and the next.
+TEST(MatrixFetch, GivesEachLaneItsBytes) {
+  for (const int bytes : {1, 2})
+    for (const int64_t k : {32, 128}) {
+      const Layout layout = permute(wgmma_operand_layout(64, k, bytes, 4, true), {1, 0});
+      const SharedLayout shared{.order = {0, 1}, .extents = {k, 64}};
+      const auto fetch = matrix_fetch(layout, {k, 64}, shared);
+      ASSERT_TRUE(fetch.has_value());
+      const int together = fetch->together;
+      for (int warp = 0; warp < 4; ++warp)
+        for (int lane = 0; lane < 32; ++lane)
+          for (int i = 0; i < layout.registers(0); ++i)
+            for (int j = 0; j < 2; ++j) {
+              const int word = i / 2, row = 2 * (lane % 4) + i % 2;
+              const Coordinates begin = fetch->addresses.coordinates(
+                  {word / together, 0}, 8 * (word % together) + row, warp);
+              ASSERT_EQ(layout.coordinates({i, j}, lane, warp),
+                        Coordinates({begin[0], begin[1] + 2 * (lane / 4) + j}));
+            }
+    }
+  const SharedLayout padded{.order = {0, 1}, .extents = {128, 64}, .padding = 4};
+  EXPECT_FALSE(
+      matrix_fetch(permute(wgmma_operand_layout(64, 128, 2, 4, true), {1, 0}), {128, 64}, padded));
+  EXPECT_FALSE(matrix_fetch(permute(wgmma_operand_layout(64, 128, 2, 4), {1, 0}), {128, 64},
+                            SharedLayout{.order = {0, 1}, .extents = {128, 64}}));
 }
 
 /// Where 16-byte chunk `chunk` of row `row` of a panel goes with a swizzle: address bits 4 to 6 are
