@@ -34,6 +34,21 @@ Summary summarize(std::vector<double> times) {
   return summary;
 }
 
+void remove_drift(std::vector<std::vector<double>>& times) {
+  std::vector<std::pair<std::vector<double>*, double>> running;  // with their medians
+  for (std::vector<double>& one : times)
+    if (!one.empty()) running.emplace_back(&one, summarize(one).median);
+  if (running.size() < 2) return;
+  size_t rounds = running.front().first->size();
+  for (const auto& [one, median] : running) rounds = std::min(rounds, one->size());
+  for (size_t round = 0; round < rounds; ++round) {
+    double sum = 0;
+    for (const auto& [one, median] : running) sum += std::log((*one)[round] / median);
+    const double drift = std::exp(sum / static_cast<double>(running.size()));
+    for (const auto& [one, median] : running) (*one)[round] /= drift;
+  }
+}
+
 int sets_for_cold_cache(int64_t bytes, int64_t l2_bytes) {
   return static_cast<int>(std::max<int64_t>(2, 2 * l2_bytes / std::max<int64_t>(bytes, 1) + 1));
 }

@@ -22,6 +22,10 @@ struct Summary {
 /// Raises nothing; of no times at all the median is infinite.
 Summary summarize(std::vector<double> times);
 
+/// Takes out of a race's times, by contestant and round, what all contestants of a round share: the
+/// clock follows power and temperature. Contestants without times are left alone.
+void remove_drift(std::vector<std::vector<double>>& times);
+
 /// How many sets of `bytes` make every call find its data out of an L2 cache of `l2_bytes`:
 /// together more than twice the cache, and at least two.
 int sets_for_cold_cache(int64_t bytes, int64_t l2_bytes);

@@ -28,7 +28,8 @@ constexpr int kMoreRounds = 6;
 constexpr int kFinalRounds = 8;
 constexpr double kClose = 1.1;         // of the best time: worth more rounds
 constexpr double kFinal = 1.04;        // of the best time: may be a finalist
-constexpr double kSearchShare = 0.85;  // of the budget; the rest compares the best
+constexpr double kSearchShare = 0.85;  // of the budget, at most; the rest compares the best
+constexpr double kChecks = 1;          // of each finalist, what is left time for
 
 double upper(const Trial& trial) { return trial.microseconds + trial.error; }
 double lower(const Trial& trial) { return trial.microseconds - trial.error; }
@@ -70,7 +71,13 @@ class Searcher {
   void fail(int trial, const Attempt& why);
 
   bool stopped() const { return options_.stop.stop_requested(); }
-  bool over(double share) const { return stopped() || evaluator_.seconds() >= share * budget_; }
+  bool over() const { return stopped() || evaluator_.seconds() >= budget_; }
+  /// Whether the time that is left is needed for comparing the best: large problems take long to
+  /// check.
+  bool searched_enough() const {
+    const double left = kChecks * static_cast<double>(plan_.finalists) * seconds_a_check_;
+    return stopped() || evaluator_.seconds() >= std::min(kSearchShare * budget_, budget_ - left);
+  }
   std::vector<int> by_upper_end() const;
   std::vector<Config> configs_of(const std::vector<int>& which) const;
   Trial& trial(int i) { return result_.trials[static_cast<size_t>(i)]; }
@@ -85,6 +92,7 @@ class Searcher {
   std::vector<std::vector<double>> samples_;  // by trial
   std::vector<Config> queue_;                 // to be tried first, the last one first
   int idle_ = 0;                              // batches without an improvement
+  double seconds_a_check_ = 0;
 };
 
 std::vector<int> Searcher::by_upper_end() const {
@@ -142,7 +150,8 @@ void Searcher::update_best() {
 
 void Searcher::measure(const std::vector<int>& which, int rounds) {
   const std::vector<Config> configs = configs_of(which);
-  const std::vector<std::vector<double>> times = evaluator_.race(configs, rounds);
+  std::vector<std::vector<double>> times = evaluator_.race(configs, rounds);
+  remove_drift(times);
   for (size_t i = 0; i < which.size(); ++i) {
     if (times[i].empty()) {
       fail(which[i], evaluator_.why(configs[i]));
@@ -158,7 +167,9 @@ void Searcher::measure(const std::vector<int>& which, int rounds) {
 }
 
 void Searcher::evaluate(const std::vector<Config>& batch) {
+  const double begin = evaluator_.seconds();
   const std::vector<Attempt> attempts = evaluator_.attempt(batch);
+  seconds_a_check_ = (evaluator_.seconds() - begin) / static_cast<double>(batch.size());
   std::vector<int> passed;
   for (size_t i = 0; i < attempts.size(); ++i) {
     const int at = static_cast<int>(result_.trials.size());
@@ -204,23 +215,23 @@ void Searcher::search() {
   std::vector<Config> batch = next_batch(), following;
   report("compiling");
   for (; !batch.empty() && !stopped(); batch = std::move(following)) {
-    following = over(kSearchShare) ? std::vector<Config>() : next_batch();
+    following = searched_enough() ? std::vector<Config>() : next_batch();
     std::vector<Config> wanted = batch;
     wanted.insert(wanted.end(), following.begin(), following.end());
     for (auto it = queue_.rbegin(); it != queue_.rend(); ++it) wanted.push_back(*it);
     evaluator_.prefetch(wanted);
     evaluate(batch);
     report("searching");
-    if (over(kSearchShare)) break;
+    if (searched_enough()) break;
     if (queue_.empty() && idle_ >= plan_.patience) break;
     if (following.empty()) following = next_batch();
   }
   evaluator_.prefetch({});
-  result_.ending = result_.best < 0     ? Ending::nothing
-                   : stopped()          ? Ending::stopped
-                   : batch.empty()      ? Ending::exhausted
-                   : over(kSearchShare) ? Ending::budget
-                                        : Ending::tied;
+  result_.ending = result_.best < 0    ? Ending::nothing
+                   : stopped()         ? Ending::stopped
+                   : batch.empty()     ? Ending::exhausted
+                   : searched_enough() ? Ending::budget
+                                       : Ending::tied;
 }
 
 void Searcher::choose_finalists() {
@@ -290,8 +301,8 @@ void Searcher::compare() {
       measure(result_.finalists, kFinalRounds);
       samples += kFinalRounds;
       report("comparing the best");
-    } while (!drop_beaten() && samples < plan_.most_samples && !over(1));
-    if (over(1) || !admit_rivals()) break;
+    } while (!drop_beaten() && samples < plan_.most_samples && !over());
+    if (over() || !admit_rivals()) break;
   }
   update_best();
   report("comparing the best");
@@ -301,7 +312,7 @@ void Searcher::compare() {
     result_.ending = Ending::nothing;
   else if (searched != Ending::tied)
     result_.ending = searched;
-  else if (over(1) && result_.ending != Ending::separated)
+  else if (over() && result_.ending != Ending::separated)
     result_.ending = Ending::budget;
 }
 
