@@ -13,6 +13,7 @@ namespace tw = tilewright;
 
 inline auto dropout = tw::kernel("dropout", [](tw::Tensor x, tw::Scalar<int64_t> seed, float p) {
   const tw::Size n = x.size(0), quarter = tw::cdiv(n, 4);
+  const float scale = 1 / (1 - p);
   tw::Tensor y = tw::empty_like(x);
   for (auto i : tw::tile(quarter)) {
     const auto numbers = tw::rand4x({i}, seed);
@@ -20,7 +21,7 @@ inline auto dropout = tw::kernel("dropout", [](tw::Tensor x, tw::Scalar<int64_t>
       const tw::Size begin = std::min<tw::Size>(q * quarter, n),
                      end = std::min<tw::Size>((q + 1) * quarter, n);
       tw::Tile part = tw::cast(x.slice(0, begin, end)[i], tw::f32);
-      y.slice(0, begin, end)[i] = tw::where(numbers[q] >= p, part / (1 - p), 0);
+      y.slice(0, begin, end)[i] = tw::where(numbers[q] >= p, part * scale, 0);
     }
   }
   return y;
