@@ -22,6 +22,7 @@
 #include "tilewright/codegen/repitch.h"
 #include "tilewright/codegen/roll_rows.h"
 #include "tilewright/codegen/schedule.h"
+#include "tilewright/codegen/sink_loads.h"
 #include "tilewright/codegen/specialize.h"
 #include "tilewright/codegen/synchronize.h"
 #include "tilewright/codegen/tensor_map.h"
@@ -192,6 +193,7 @@ std::vector<TilePass> tile_passes(const Config& config, const Target& target,
        [&config, target](const ir::Function& fn) { return orient_dots(fn, config, target); }},
       {"place", [&config, target](const ir::Function& fn) { return place(fn, config, target); }},
       {"dce", ir::eliminate_dead_code},
+      {"sink_loads", [&](const ir::Function& fn) { return sink_loads(fn, written); }},
       {"pipeline", [&](const ir::Function& fn) { return pipeline(fn, config, written); }},
       // Afterwards: assign_layouts, lower_to_kernel, plan_shared, synchronize, print_cuda.
   };

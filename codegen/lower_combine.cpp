@@ -131,6 +131,7 @@ void lower_combine(Lowering& lowering, const Op& op) {
   thread_part(c);
   lane_part(c);
   warp_part(c);
+  hold_halves(lowering, op);
 }
 
 }  // namespace tilewright::codegen

@@ -134,6 +134,7 @@ void lower_reduce(Lowering& lowering, const Op& op) {
   if (r.dtype() == DType::boolean) r.others = lowering.names.unique("of_other_lane");
   lane_part(r);
   warp_part(r);
+  hold_halves(lowering, op);
 }
 
 }  // namespace tilewright::codegen

@@ -25,6 +25,11 @@ bool is_free(OpKind kind) {
          kind == OpKind::pick || kind == OpKind::slice_index || kind == OpKind::iota;
 }
 
+/// Tiles that are computed again at each use.
+bool is_view(const Lowering& lowering, const Op& op) {
+  return is_free(op.kind) || widens_load(lowering, op) || shifts_load(lowering, op);
+}
+
 /// Tiles that can be computed where they are used, element by element.
 bool is_by_element(OpKind kind) { return ir::is_elementwise(kind) || is_free(kind); }
 
@@ -49,7 +54,8 @@ void count_effective_uses(Lowering& lowering, const ir::Region& region) {
   for (auto op = region.ops.rbegin(); op != region.ops.rend(); ++op) {
     for (const ir::Region* inner : (*op)->regions) count_effective_uses(lowering, *inner);
     int times = 1;
-    if ((*op)->results.size() == 1 && is_free((*op)->kind)) times = lowering.uses[(*op)->result()];
+    if ((*op)->results.size() == 1 && is_view(lowering, **op))
+      times = lowering.uses[(*op)->result()];
     const bool inlines = takes_inlined((*op)->kind);
     const bool tests = (*op)->kind == OpKind::while_loop ||
                        ((*op)->kind == OpKind::yield && (*op)->parent->parent != nullptr &&
@@ -312,6 +318,10 @@ bool divides_by_one(const Lowering& lowering, const Op& op) {
 
 ExprRef inlined_value(Lowering& lowering, const Value* value, const RegIndex& index) {
   const Op& op = *value->def;
+  if (widens_load(lowering, op))
+    if (ExprRef at =
+            float_of_word(op.operand(0), element_value(lowering, op.operand(0), index), lowering))
+      return at;
   switch (op.kind) {
     case OpKind::slice_index:
     case OpKind::iota:
@@ -356,7 +366,7 @@ void analyze_values(Lowering& lowering) {
 bool is_inlined(const Lowering& lowering, const Value* value) {
   if (!value->type.is_tile() || value->def == nullptr || !is_by_element(value->def->kind))
     return false;
-  if (is_free(value->def->kind)) return true;
+  if (is_view(lowering, *value->def)) return true;
   auto uses = lowering.uses.find(value);
   return uses != lowering.uses.end() && uses->second <= 1;
 }

@@ -208,6 +208,21 @@ void lower_elementwise(Lowering& lowering, const ir::Op& op);
 std::string scalar_type(const Lowering& lowering, const ir::Value* value);
 std::string name_of(const ir::Value* value, std::string_view otherwise);
 
+// --- lower_widen.cpp: halves held as they came
+
+/// Whether `op` makes floats of the halves that a load brought, so many that they had better be
+/// held as they came: in half the registers, made floats at each use by one instruction.
+bool widens_load(const Lowering& lowering, const ir::Op& op);
+/// Whether `op` adds to such floats, or multiplies them by, what is one value for many: a mean,
+/// say.
+bool shifts_load(const Lowering& lowering, const ir::Op& op);
+/// The float of an element of an array of halves, read from the word that holds two; null where
+/// that is no gain, or they are no neighbours.
+ExprRef float_of_word(const ir::Value* halves, const ExprRef& element, const Lowering& lowering);
+/// After a reduction: what was computed from such halves is not to be kept for what follows, which
+/// the compiler would do.
+void hold_halves(Lowering& lowering, const ir::Op& op);
+
 // --- lower_memory.cpp: global memory
 
 /// Offset into a tensor of an element, in elements.

@@ -120,6 +120,27 @@ std::vector<Helper> half_helpers() {
   return __uint_as_float((unsigned)x.bits << 16);
 })",
        .only_with = "bf16"},
+      {.name = "float_at",
+       .doc = "x[i], read from the word that holds two: one instruction",
+       .text =
+           R"(template <int n> __device__ __forceinline__ float float_at(const bf16 (&x)[n], int i) {
+  unsigned word;
+  memcpy(&word, &x[i & ~1], 4);
+  return __uint_as_float(i % 2 == 0 ? word << 16 : word & 0xffff0000);
+})",
+       .needs = {"bf16"}},
+      {.name = "hold",
+       .doc =
+           "what was computed from x is to be computed again from here on, not held in registers",
+       .text = R"(template <class T, int n> __device__ __forceinline__ void hold(T (&x)[n]) {
+#pragma unroll
+  for (int i = 0; i < n; i += 4 / sizeof(T)) {
+    unsigned word;
+    memcpy(&word, &x[i], 4);
+    asm volatile("" : "+r"(word));  // as if changed
+    memcpy(&x[i], &word, 4);
+  }
+})"},
       {.name = "to_f16",
        .doc = "rounds to nearest even",
        .text = R"(__device__ __forceinline__ f16 to_f16(float x) {

@@ -296,6 +296,7 @@ constexpr Twin kTwins[] = {
      "inline float to_float(f16 x) { return tw_emu_f16_to_float(x.bits); }", "f16"},
     {"to_f16", TwinSource::own, "inline f16 to_f16(float x) { return {tw_emu_to_f16(x)}; }"},
     {"to_bf16", TwinSource::older},
+    {"hold", TwinSource::own, "template <class T, int n> inline void hold(T (&)[n]) {}"},
     {"to_float", TwinSource::older, {}, "f8e4m3"},
     {"to_float", TwinSource::own,
      "inline float to_float(f8e5m2 x) { return tw_emu_f16_to_float((unsigned short)(x.bits << 8)); "

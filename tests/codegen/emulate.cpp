@@ -273,7 +273,7 @@ class Emulator {
         ++groups_[t];
       else if (base == "tw::copy_async_wait")
         wait(t, n);
-      else
+      else if (base != "tw::hold")
         throw EmulationError("unknown call " + expr.text);
     }
     statement_end();
@@ -555,6 +555,11 @@ class Emulator {
       if (operand < 0 || operand >= 32) throw EmulationError("a shuffle between warps");
       const int lane = static_cast<int>(operand);
       return eval(*expr.args[0], expr.text == "tw::shuffle" ? t / 32 * 32 + lane : t ^ lane);
+    }
+    if (expr.text == "tw::float_at") {
+      std::vector<ExprRef> at = expr.args[0]->args;
+      at.push_back(expr.args[1]);
+      return CValue::floating(eval(*codegen::element(expr.args[0]->text, at), t).f);
     }
     auto found = functions_.find(&expr);
     if (found == functions_.end())

@@ -75,6 +75,31 @@ TEST(Goldens, SmallMatmulWithEdges) {
               R"({"block":[3,3,3],"warps":1})");
 }
 
+// A row of halves is reduced, and used again with weights, which every program reads.
+TEST(PrintedRows, OfHalvesAreHeldAsTheyCame) {
+  const auto scaled = kernel("scaled", [](Tensor x, Tensor weight) {
+    Tensor y = empty_like(x);
+    for (auto rows : tile(x.size(0))) {
+      Tile row = cast(x[rows, all], f32), factor = cast(weight[all], f32);
+      Tile mean = sum(row, axis(1), keep_dims) / 1024;
+      y[rows, all] = (row - mean) * factor;
+    }
+    return y;
+  });
+  const std::vector<CompileArg> args = {contiguous_spec(bf16, {8, 1024}),
+                                        contiguous_spec(bf16, {1024})};
+  const std::string cuda =
+      codegen::lower(*scaled.handle().trace(args), parse_config(R"({"block":[1],"warps":1})"),
+                     parse_target("sm_80"))
+          .steps.at(0)
+          .kernel.source;
+  const auto body = cuda.find("__global__");
+  EXPECT_EQ(cuda.find("float row["), cuda.npos) << cuda;
+  EXPECT_NE(cuda.find("tw::float_at(x_tile, ", body), cuda.npos) << cuda;
+  EXPECT_LT(cuda.find("tw::hold(x_tile)", body), cuda.find("&weight[", body)) << cuda;
+  EXPECT_LT(cuda.find("shuffle_xor(", body), cuda.find("tw::hold(x_tile)", body)) << cuda;
+}
+
 TEST(Goldens, Softmax) {
   const std::vector<CompileArg> args = {contiguous_spec(bf16, {8192, 4096})};
   expect_cuda("softmax_bf16", *examples::softmax.handle().trace(args),

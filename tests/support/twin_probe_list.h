@@ -37,6 +37,8 @@ inline std::vector<TwinProbe> scalars() {
       scalar("tf32_rest", bits_of("tw::tf32_rest((int)x * 1e-5f)")),
       scalar("pack_f16", "tw::pack<tw::f16>((int)x * 1e-5f, (int)y * 1e-5f)"),
       scalar("pack_bf16", "tw::pack<tw::bf16>((int)x * 1e-5f, (int)y * 1e-5f)"),
+      scalar("hold",
+             "[&] { unsigned words[] = {x, y}; tw::hold(words); return words[0] + words[1]; }()"),
       scalar("bf16_difference", "tw::bf16_difference(x & 0xbfffbfff, y & 0xbfffbfff)"),
       scalar("f16_difference", "tw::f16_difference(x & 0xbfffbfff, y & 0xbfffbfff)"),
       scalar("masked_flipped", "tw::masked_flipped(x, 0x00f0f00f, y)"),
