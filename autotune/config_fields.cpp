@@ -60,6 +60,7 @@ std::string default_value(const std::string& field) {
       {"vector", fmt::to_string(config.vector)},
       {"blocks_per_sm", fmt::to_string(config.blocks_per_sm)},
       {"persistent", fmt::to_string(config.persistent)},
+      {"turns", fmt::to_string(config.turns)},
       {"cluster", fmt::to_string(config.cluster)},
       {"split_k", fmt::to_string(config.split_k)},
       {"repitch", fmt::to_string(config.repitch)}};

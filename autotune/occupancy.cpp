@@ -27,13 +27,14 @@ Occupancy occupancy_of(const ir::Function& fn, const Config& config, const Targe
   const codegen::ConfigNeeds needs = codegen::estimate_needs(config, fn, target);
   Occupancy result;
   const bool roles = config.copy == CopyKind::tma && needs.shared_bytes > 0;
-  result.threads = 32 * config.warps + (roles ? 128 : 0);
+  result.threads = 32 * codegen::consumer_warps(config) + (roles ? 128 : 0);
   result.shared_bytes = needs.shared_bytes + needs.exchange_bytes + (roles ? kBarrierBytes : 0);
   // Estimates are low: addresses, predicates and what the compiler keeps to hide latencies.
   const int64_t needed = needs.registers == codegen::kAddressing
                              ? kLeast
                              : needs.registers + needs.registers / 8 + kOthers;
-  const int64_t lasting = needs.lasting + needs.lasting / 8 + kOthers;
+  // Of many at a time more copies are made.
+  const int64_t lasting = needs.lasting + needs.lasting * needs.lasting / 1024 + kOthers;
   const int64_t available = codegen::registers_available(config);
   // The compiler keeps more where it is not told to leave room.
   const int64_t wanted = (std::max(needed, lasting + lasting / 8) + 7) / 8 * 8;

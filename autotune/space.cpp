@@ -123,8 +123,9 @@ class Counter {
     // Which pass depends on registers only through how many blocks they leave room for.
     int room = 0;
     Config config = core;
-    for (config.blocks_per_sm = 1; config.blocks_per_sm <= 4; ++config.blocks_per_sm)
-      room += codegen::has_registers(needs, config) ? 1 << config.blocks_per_sm : 0;
+    for (config.turns = 1; config.turns <= 2; ++config.turns)
+      for (config.blocks_per_sm = 1; config.blocks_per_sm <= 4; ++config.blocks_per_sm)
+        room += codegen::has_registers(needs, config) ? 1 << place_of(config) : 0;
     if (room == 0) return 0;
     const bool grouped = canonical_grouped(core);
     const std::tuple key(core.matrix, core.copy, core.warps, room, grouped);
@@ -133,12 +134,15 @@ class Counter {
     config = core;
     int64_t count = 0;
     each(rest_, 0, config, [&] {
-      const bool fits = (room >> config.blocks_per_sm & 1) != 0;
+      const bool fits = (room >> place_of(config) & 1) != 0;
       count +=
           fits && canonical_(config) == config && canonical_.sensible(config) && supported(config);
     });
     return at->second = count;
   }
+
+  /// What decides how many registers there are, besides warps.
+  static int place_of(const Config& config) { return 5 * config.turns + config.blocks_per_sm; }
 
   bool canonical_grouped(Config config) const {
     config.group = 2;
@@ -148,7 +152,11 @@ class Counter {
   /// What check_config refuses whatever the tiles are.
   bool supported(Config config) const {
     if (config.split_k > 1 && (config.cluster > 1 || config.persistent)) return false;
-    return config.copy != CopyKind::tma || config.warps <= Target::max_threads / 32 - 4;
+    if (config.turns > 1 && (config.copy != CopyKind::tma || config.matrix != MatrixUnit::wgmma ||
+                             !config.persistent || config.split_k > 1))
+      return false;
+    return config.copy != CopyKind::tma ||
+           codegen::consumer_warps(config) <= Target::max_threads / 32 - 4;
   }
 
   const ir::Function& fn_;

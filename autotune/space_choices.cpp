@@ -232,6 +232,7 @@ void add_dot_choices(const Uses& uses, const ir::Function& fn, const Target& tar
   choices.push_back(field<int>("cluster", &Config::cluster, some(bulk, {1, 2, 4, 8})));
   choices.push_back(
       field<int>("split_k", &Config::split_k, some(bulk && uses.sequential, {1, 2, 4, 8})));
+  choices.push_back(field<int>("turns", &Config::turns, some(bulk && uses.sequential, {1, 2})));
   choices.push_back(
       field<bool>("repitch", &Config::repitch,
                   needs_padding(fn) ? std::vector<bool>{false, true} : std::vector<bool>{false}));
@@ -318,6 +319,7 @@ bool Canonical::sensible(const Config& config) const {
   if (config.copy != CopyKind::tma && (config.cluster > 1 || config.split_k > 1)) return false;
   if (config.matrix == MatrixUnit::wgmma && config.blocks_per_sm > 2) return false;
   if (config.cluster > 1 && config.matrix != MatrixUnit::wgmma) return false;
+  if (config.turns > 1 && config.warps > 4) return false;  // none leaves registers for its tiles
   if (config.repitch && config.copy != CopyKind::tma) return false;
   if (config.warps == 12 && config.matrix != MatrixUnit::wgmma) return false;  // three warpgroups
   return true;

@@ -17,8 +17,8 @@ constexpr double kHopeless = 3;    // times the best's time: not looked at furth
 /// An order of configs, for sets of them.
 auto fields(const Config& c) {
   return std::tie(c.block, c.order, c.group, c.warps, c.stages, c.copy, c.matrix, c.vector,
-                  c.blocks_per_sm, c.persistent, c.cluster, c.split_k, c.repitch, c.reduction_loop,
-                  c.tunables);
+                  c.blocks_per_sm, c.persistent, c.turns, c.cluster, c.split_k, c.repitch,
+                  c.reduction_loop, c.tunables);
 }
 struct Before {
   bool operator()(const Config& a, const Config& b) const { return fields(a) < fields(b); }

@@ -151,7 +151,7 @@ void run_specialization(const Specialization& specialization, const LaunchOption
 void append_config(const Config& config, KeyWords& key) {
   // Naming every field makes a new one a compile error here.
   const auto& [block, order, group, warps, stages, copy, matrix, vector, blocks_per_sm, persistent,
-               cluster, split_k, repitch, reduction_loop, tunables] = config;
+               turns, cluster, split_k, repitch, reduction_loop, tunables] = config;
   key.push_back(block.size());
   key.insert(key.end(), block.begin(), block.end());
   key.push_back(order.size());
@@ -159,7 +159,8 @@ void append_config(const Config& config, KeyWords& key) {
   for (const int64_t field :
        {int64_t{group}, int64_t{warps}, int64_t{stages}, static_cast<int64_t>(copy),
         static_cast<int64_t>(matrix), int64_t{vector}, int64_t{blocks_per_sm}, int64_t{persistent},
-        int64_t{cluster}, int64_t{split_k}, int64_t{repitch}, int64_t{reduction_loop}})
+        int64_t{turns}, int64_t{cluster}, int64_t{split_k}, int64_t{repitch},
+        int64_t{reduction_loop}})
     key.push_back(static_cast<uint64_t>(field));
   append_tunables(tunables, key);
 }

@@ -31,6 +31,9 @@ struct Config {
   int vector = 16;        ///< widest global access, bytes: 4, 8 or 16
   int blocks_per_sm = 1;  ///< resident blocks the register allocation must leave room for
   bool persistent = false;
+  /// Groups of `warps` warps that share a persistent block's tiles, one after the other: one
+  /// multiplies while another stores.
+  int turns = 1;
   int cluster = 1;
   int split_k = 1;
   /// Operands of products whose rows are no whole 16 bytes are copied to workspace first, with rows

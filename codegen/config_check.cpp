@@ -82,7 +82,7 @@ void check_supported(const Config& config, const Target& target) {
     refuse("copy", "cp_async", target.name() + " cannot copy asynchronously (sm_80 and newer can)",
            "sync");
   constexpr int most_warps = Target::max_threads / 32, copying_warps = 4;
-  if (config.copy == CopyKind::tma && config.warps > most_warps - copying_warps)
+  if (config.copy == CopyKind::tma && codegen::consumer_warps(config) > most_warps - copying_warps)
     refuse("warps", std::to_string(config.warps),
            fmt::format("a block has at most {} warps, and {} of them start tma copies", most_warps,
                        copying_warps),
@@ -92,6 +92,12 @@ void check_supported(const Config& config, const Target& target) {
            target.name() + " has no clusters of blocks (sm_90 and newer have)", "1");
   if (config.cluster > 8 || (config.cluster & (config.cluster - 1)) != 0)
     refuse("cluster", std::to_string(config.cluster), "clusters are of 1, 2, 4 or 8 blocks", "2");
+  if (config.turns > 1 && (config.copy != CopyKind::tma || config.matrix != MatrixUnit::wgmma ||
+                           !config.persistent || config.split_k > 1))
+    refuse("turns", std::to_string(config.turns),
+           "those who take turns are warpgroups that share a persistent block's tiles, loaded by "
+           "tma copies",
+           "1, or copy tma, matrix wgmma and persistent");
   if (config.split_k == 1) return;
   if (config.copy != CopyKind::tma)
     refuse("split_k", std::to_string(config.split_k),

@@ -16,10 +16,10 @@ struct Range {
   int64_t least, most;
 };
 
-constexpr Range kRanges[] = {{"group", 1, 1 << 20},    {"warps", 1, 1 << 20},
-                             {"stages", 1, 1024},      {"vector", 4, 16},
-                             {"blocks_per_sm", 1, 32}, {"cluster", 1, 1 << 20},
-                             {"split_k", 1, 1 << 20},  {"reduction_loop", 0, 1 << 24}};
+constexpr Range kRanges[] = {
+    {"group", 1, 1 << 20},   {"warps", 1, 1 << 20},    {"stages", 1, 1024},
+    {"vector", 4, 16},       {"blocks_per_sm", 1, 32}, {"turns", 1, 2},
+    {"cluster", 1, 1 << 20}, {"split_k", 1, 1 << 20},  {"reduction_loop", 0, 1 << 24}};
 
 const Range& range_of(std::string_view field) {
   for (const Range& range : kRanges)

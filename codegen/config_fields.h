@@ -21,6 +21,7 @@ void for_each_field(const Visit& visit) {
   visit("vector", &Config::vector);
   visit("blocks_per_sm", &Config::blocks_per_sm);
   visit("persistent", &Config::persistent);
+  visit("turns", &Config::turns);
   visit("cluster", &Config::cluster);
   visit("split_k", &Config::split_k);
   visit("repitch", &Config::repitch);

@@ -296,13 +296,13 @@ ConfigNeeds estimate_needs(const Config& config, const ir::Function& fn, const T
 int64_t registers_launched(const Config& config) {
   // A producer's warpgroup is launched with as many registers as the others.
   const int64_t producer = config.copy == CopyKind::tma ? kProducerThreads : 0;
-  const int64_t threads = (int64_t{32} * config.warps + producer) * config.blocks_per_sm;
+  const int64_t threads = (int64_t{32} * consumer_warps(config) + producer) * config.blocks_per_sm;
   return std::min<int64_t>(Target::max_registers, Target::registers_per_block / threads / 8 * 8);
 }
 
 RegisterSplit split_registers(const Config& config) {
   if (config.copy != CopyKind::tma || config.warps % 4 != 0) return {};
-  const int groups = config.warps / 4;
+  const int groups = consumer_warps(config) / 4;
   const int launched = static_cast<int>(registers_launched(config)) / 8 * 8;
   if (launched >= kMostMoved) return {};
   const int all = launched * (groups + 1);

@@ -40,6 +40,9 @@ struct RegisterSplit {
   int producer = 0, consumer = 0;  ///< 0: as launched
 };
 
+/// Warps that compute.
+inline int consumer_warps(const Config& config) { return config.warps * config.turns; }
+
 /// Nothing moves where threads have enough of them from the start.
 RegisterSplit split_registers(const Config& config);
 

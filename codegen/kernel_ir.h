@@ -191,8 +191,9 @@ struct Kernel {
   bool exact_blocks_per_sm = false;
   int cluster = 1;  ///< blocks that run together and reach each other's shared memory
   int64_t shared_bytes = 0;
-  /// Threads, counted from 0, that compute, when others only copy; 0: all of them.
+  /// Threads that compute together, when others only copy; 0: all of them.
   int consumers = 0;
+  std::string turn;  ///< the variable that numbers such groups; empty: there is one
   /// Its blocks meet at barriers of the whole grid, so that all must be resident at one time.
   bool cooperative = false;
 };

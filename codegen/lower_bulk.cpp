@@ -283,9 +283,11 @@ void lower_bulk_loop(Lowering& lowering, const Op& op) {
   });
   lowering.step = outer;
   lowering.first_step = outer_first;
+  await_turn(lowering);
   Stmt stmt = loop(step, steps.from, steps.to, integer(1), false, std::move(body));
   stmt.uniform = true;
   lowering.emit(std::move(stmt));
+  end_turn(lowering);
   bind_results(lowering, op, view.carried);
   if (rings.defer) {
     settle(lowering);

@@ -19,8 +19,7 @@ using ir::Op;
 using ir::OpKind;
 using ir::Value;
 
-constexpr int kFirstBarrier = 2;  // of the warpgroups; 0 is the block's, 1 the consumers'
-constexpr int kThreads = 128;     // of a warpgroup
+constexpr int kThreads = 128;  // of a warpgroup
 constexpr int64_t kRows = 64;
 constexpr int64_t kOtherRegisters = 36;  // of a thread, beside tiles
 
@@ -32,6 +31,7 @@ struct PanelStore {
   const Layout& layout;
   std::string buffer;
   ExprRef group;        // number of the warpgroup
+  ExprRef barrier;      // its own
   int64_t columns;      // of a warpgroup
   int pieces = 1;       // of 64 rows, of a warpgroup
   int panels = 1;       // of a warpgroup's columns
@@ -131,8 +131,7 @@ void write_pairs(Lowering& lowering, const PanelStore& store, const ExprRef& fir
 }
 
 Stmt warpgroup_barrier(const PanelStore& store, std::string why) {
-  Stmt stmt =
-      call_stmt(call("tw::sync_warps", {store.group + integer(kFirstBarrier), integer(kThreads)}));
+  Stmt stmt = call_stmt(call("tw::sync_warps", {store.barrier, integer(kThreads)}));
   stmt.comment = std::move(why);
   return stmt;
 }
@@ -162,7 +161,7 @@ std::vector<ExprRef> coordinates_of(const PanelStore& store, const ExprRef& piec
 
 PanelStore inspect(Lowering& lowering, const Op& op, const BulkStore& bulk) {
   const ir::AccessView access(op);
-  PanelStore store{op, bulk, access.value, lowering.layout(access.value), {}, nullptr, 0};
+  PanelStore store{op, bulk, access.value, lowering.layout(access.value), {}, nullptr, nullptr, 0};
   const auto extents = lowering.extents(access.value);
   const int groups = lowering.config.warps / 4;
   store.rows_groups = static_cast<int>(wgmma_groups_along_rows(extents[0], lowering.config.warps));
@@ -171,6 +170,10 @@ PanelStore inspect(Lowering& lowering, const Op& op, const BulkStore& bulk) {
   store.columns = extents[1] / (groups / store.rows_groups);
   store.panels = static_cast<int>(store.columns / bulk.panel.panel);
   store.group = warpgroup(lowering);
+  // 0 is the block's, those that follow are the consumers', by turn.
+  const int turns = lowering.config.turns;
+  store.barrier = store.group + integer(1 + turns);
+  if (lowering.turn) store.barrier = lowering.turn * integer(groups) + store.barrier;
   return store;
 }
 
@@ -181,8 +184,8 @@ int choose_slots(const Lowering& lowering, const PanelStore& store) {
   int64_t taken = 2 * swizzle_alignment(store.bulk.panel, size_of(store.value->type.dtype));
   for (const SharedBuffer& buffer : lowering.kernel.buffers) taken += buffer.bytes();
   const auto stores = static_cast<int64_t>(lowering.in.bulk_stores.size());
-  const int64_t bytes = int64_t{lowering.config.warps / 4} * kRows * store.bulk.panel.panel *
-                        size_of(store.value->type.dtype);
+  const int64_t bytes = int64_t{consumer_warps(lowering.config) / 4} * kRows *
+                        store.bulk.panel.panel * size_of(store.value->type.dtype);
   const int64_t room = shared_available(lowering.config, lowering.target);
   const int panels = store.panels * store.pieces;
   int slots = panels;
@@ -374,7 +377,8 @@ void lower_bulk_store(Lowering& lowering, const Op& op, const BulkStore& bulk) {
 }
 
 void begin_late_store(Lowering& lowering, const Op& grid) {
-  if (lowering.role != Role::consumer || lowering.in.bulk_stores.size() != 1) return;
+  if (lowering.role != Role::consumer || lowering.turn || lowering.in.bulk_stores.size() != 1)
+    return;
   const auto& [op, bulk] = *lowering.in.bulk_stores.begin();
   const ir::Region& body = *grid.regions[0];
   const auto last = std::find_if(body.ops.rbegin(), body.ops.rend(),

@@ -121,6 +121,7 @@ void emit_tile(Lowering& lowering, const Grid& grid, const ExprRef& id) {
     lowering.ids[slice] = same(ids[i], name("blockIdx.x")) ? cast("int", ids[i]) : ids[i];
   }
   lower_region(lowering, *grid.view.body);
+  if (lowering.role == Role::consumer) pass_turn(lowering);
 }
 
 }  // namespace
@@ -175,8 +176,12 @@ void lower_grid(Lowering& lowering, const Op& op) {
   for (const ExprRef& count : grid.counts) tiles = tiles * count;
   const std::string tile = lowering.names.unique("tile_id");
   std::vector<Stmt> body = lowering.collect([&] { emit_tile(lowering, grid, name(tile)); });
-  Stmt stmt = loop(tile, name("blockIdx.x") / blocks, tiles, name("gridDim.x") / blocks, false,
-                   std::move(body));
+  ExprRef first = name("blockIdx.x") / blocks, step = name("gridDim.x") / blocks;
+  if (lowering.role == Role::consumer && lowering.turn) {
+    first = first + lowering.turn * step;
+    step = step * integer(lowering.config.turns);
+  }
+  Stmt stmt = loop(tile, first, tiles, step, false, std::move(body));
   stmt.uniform = stmt.programs = true;
   lowering.emit(std::move(stmt));
   run_late_store(lowering);

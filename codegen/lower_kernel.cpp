@@ -186,7 +186,10 @@ LoweredKernel lower_to_kernel(const LaidOut& laid_out, const Config& config, con
   declare_params(lowering, written, options);
   analyze_values(lowering);
   note_wgmma_reads(lowering);
-  if (laid_out.bulk.empty()) find_split_loop(laid_out, config);  // says why there is none
+  if (laid_out.bulk.empty()) {
+    find_split_loop(laid_out, config);  // says why there is none
+    check_turns(lowering, {});
+  }
   std::vector<Stmt> body = laid_out.bulk.empty() ? lowering.collect([&] {
     lower_region(lowering, lowering.fn.body());
     finish_bulk_stores(lowering);

@@ -80,6 +80,13 @@ void emit_barriers(Lowering& lowering, const std::vector<const Op*>& loops) {
                                               integer(lowering.config.warps * blocks)})));
       lowering.emit(loop(i, integer(0), integer(rings.stages), integer(1), false, std::move(each)));
     }
+    if (lowering.turn) {
+      std::vector<Stmt> each;
+      each.push_back(call_stmt(call("tw::barrier_init", {barrier_of(lowering.turn_begin, name(i)),
+                                                         integer(lowering.config.warps)})));
+      lowering.emit(
+          loop(i, integer(0), integer(lowering.config.turns), integer(1), false, std::move(each)));
+    }
     if (lowering.split) {
       const LoopSplit& split = *lowering.split;
       const auto expect = [&](const std::string& barrier, int warps) {
@@ -111,6 +118,7 @@ std::vector<Stmt> lower_as(Lowering& lowering, Role role, const std::vector<cons
   lowering.last_source = {};
   return lowering.collect([&] {
     emit_ring_states(lowering, loops);
+    if (role == Role::consumer) begin_turns(lowering);
     lower_region(lowering, lowering.fn.body());
     if (role == Role::consumer) finish_bulk_stores(lowering);
   });
@@ -128,21 +136,28 @@ std::vector<Stmt> producer_part(Lowering& lowering, const RegisterSplit& registe
     if (registers.producer > 0)
       lowering.emit(call_stmt(call(fmt::format("tw::registers_down<{}>", registers.producer), {})));
     lowering.emit(
-        branch(binary("==", name("threadIdx.x"), integer(lowering.threads())), std::move(walk)));
+        branch(binary("==", name("threadIdx.x"), integer(32 * consumer_warps(lowering.config))),
+               std::move(walk)));
     if (lowering.config.cluster > 1) lowering.emit(call_stmt(call("__syncwarp", {})));
   });
 }
 
 std::vector<Stmt> consumer_part(Lowering& lowering, const RegisterSplit& registers,
                                 const std::vector<const Op*>& loops) {
+  std::unordered_set<std::string> common;  // to all groups of consumers: not what threads write
+  for (const SharedBuffer& buffer : lowering.kernel.buffers) common.insert(buffer.name);
+  for (const auto& [value, ring] : lowering.rings)
+    if (ring.bulk_loop == nullptr) common.erase(ring.name);
   std::vector<Stmt> walk = lower_as(lowering, Role::consumer, loops);
-  return lowering.collect([&] {
+  std::vector<Stmt> part = lowering.collect([&] {
     if (registers.consumer > 0)
       lowering.emit(call_stmt(call(fmt::format("tw::registers_up<{}>", registers.consumer), {})));
     for (Stmt& stmt : lowering.prologue) lowering.emit(std::move(stmt));
     lowering.prologue.clear();
     for (Stmt& stmt : walk) lowering.emit(std::move(stmt));
   });
+  share_by_turns(lowering, common, part);
+  return part;
 }
 
 bool is_needed(const Op& op, const std::unordered_set<const Value*>& needed) {
@@ -229,19 +244,22 @@ std::vector<Stmt> lower_roles(Lowering& lowering) {
     if (op.kind == OpKind::ring) lower_ring(lowering, op);
     if (is_bulk_loop(lowering.in, op)) loops.push_back(&op);
   });
+  check_turns(lowering, loops);
   find_cluster_slice(lowering);
   if (const Op* loop = find_split_loop(lowering.in, lowering.config)) plan_split(lowering, *loop);
   for (const Op* loop : loops) declare_bulk_rings(lowering, *loop);
+  declare_turns(lowering, loops);
   find_needed(lowering, loops);
   const RegisterSplit registers = split_registers(lowering.config);
   lowering.kernel.consumers = lowering.threads();
-  lowering.kernel.threads = lowering.threads() + kProducerThreads;
+  const int consumers = 32 * consumer_warps(lowering.config);
+  lowering.kernel.threads = consumers + kProducerThreads;
   std::vector<Stmt> producer = producer_part(lowering, registers, loops);
   std::vector<Stmt> consumer = consumer_part(lowering, registers, loops);
   return lowering.collect([&] {
     emit_barriers(lowering, loops);
-    Stmt roles = branch(binary(">=", name("threadIdx.x"), integer(lowering.threads())),
-                        std::move(producer), std::move(consumer));
+    Stmt roles = branch(binary(">=", name("threadIdx.x"), integer(consumers)), std::move(producer),
+                        std::move(consumer));
     roles.roles = true;
     roles.comment = "the producer: one thread starts all copies";
     lowering.emit(std::move(roles));

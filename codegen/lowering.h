@@ -122,6 +122,10 @@ struct Lowering {
   std::unordered_set<const ir::Value*> read_by_wgmma;  ///< rings
   bool has_bulk_stores = false;
   std::optional<LateStore> late_store;
+  ExprRef turn;            ///< of this group of consumers; null: there is one
+  std::string turn_begin;  ///< barriers: a group may begin with its tile
+  std::string turn_phase;  ///< variable: parity of what it waits for next
+  int64_t turn_steps = 0;  ///< of a tile: slots of the ring that another group reads in its turn
   std::optional<LoopSplit> split;
   ExprRef first_step;                        ///< of the innermost bulk loop, as this block runs it
   ExprRef cluster_rank;                      ///< a variable of the role
@@ -325,6 +329,21 @@ std::string declare_map(Lowering& lowering, const ir::Value* tensor, const Tenso
                         bool written);
 /// Whether the blocks of a cluster all read the tile, each copying a part to all of them.
 bool is_shared_by_cluster(const Lowering& lowering, const ir::Op& copy);
+// --- lower_turns.cpp: groups of consumers that take tiles in turns; nothing where there is one
+/// Raises config_unsupported when the kernel's tiles cannot be taken in turns.
+void check_turns(const Lowering& lowering, const std::vector<const ir::Op*>& loops);
+/// Declares the barriers at which groups wait for one another.
+void declare_turns(Lowering& lowering, const std::vector<const ir::Op*>& loops);
+/// Gives each group memory of its own and its threads numbers from 0: what consumers do, emitted
+/// for one group. `others` are the buffers that all share.
+void share_by_turns(Lowering& lowering, const std::unordered_set<std::string>& others,
+                    std::vector<Stmt>& body);
+/// Before the first tile.
+void begin_turns(Lowering& lowering);
+/// Before a tile's products are issued, after the last of them, and at the tile's end.
+void await_turn(Lowering& lowering);
+void end_turn(Lowering& lowering);
+void pass_turn(Lowering& lowering);
 /// A store through shared memory by bulk copies (lower_bulk_store.cpp), and what has to follow the
 /// last one.
 void lower_bulk_store(Lowering& lowering, const ir::Op& op, const BulkStore& bulk);

@@ -16,6 +16,15 @@ std::vector<Helper> ring_helpers() {
   }
   __device__ __forceinline__ int previous() const { return stage == 0 ? stages - 1 : stage - 1; }
 };)"},
+      {.name = "skip_slots",
+       .doc = "goes on by as many slots, which others read",
+       .text = R"(template <int stages>
+__device__ __forceinline__ void skip_slots(Ring<stages>& ring, int slots) {
+  slots += ring.stage;
+  ring.stage = slots % stages;
+  ring.phase ^= slots / stages % 2;
+})",
+       .needs = {"Ring"}},
       {.name = "complete",
        .doc = "products that were waited for have written these: nothing reads them earlier",
        .text = R"(template <class T, int n, int m>

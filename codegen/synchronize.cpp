@@ -227,7 +227,9 @@ class Synchronizer {
     const std::vector<Stmt> before = stmt.body;
     visit(stmt.body, producer);
     internal_check(stmt.body.size() == before.size(), "the producer needs a barrier");
-    barrier_call_ = call("tw::sync_warps", {integer(1), integer(kernel_.consumers)});
+    barrier_call_ =
+        call("tw::sync_warps", {kernel_.turn.empty() ? integer(1) : name(kernel_.turn) + integer(1),
+                                integer(kernel_.consumers)});
     visit(stmt.otherwise, consumer);
     barrier_call_ = nullptr;
   }

@@ -351,6 +351,22 @@ TEST(Accumulators, BeginWithoutBeingCleared) {
   EXPECT_NE(maybe.find("float acc[2][16] = {};"), std::string::npos) << maybe;
 }
 
+TEST(Turns, AreRefusedWithTheReason) {
+  Config config = wgmma_config();
+  config.persistent = true;
+  config.turns = 2;
+  const auto refused = [&](const KernelCase& kernel, const char* why) {
+    testing::expect_error(ErrorId::config_unsupported, 0, why, [&] {
+      lower_case(kernel, config, {64, 64, 32});
+    });
+  };
+  lower_case(product_of("nn", bf16, 512, 512, 256), config, {64, 64, 32});
+  refused(product(strided(bf16, {64, 64}, {65, 1}), dense(bf16, {64, 64})), "bulk copies");
+  refused(product_in_two_loops(bf16, 64, 64, 256, 128), "several loops");
+  refused(repeated_product(3, 64, 64, 256, bf16), "not one of the grid's tiles");
+  refused(triangular_product(bf16, 256, 64), "number of steps is not known");
+}
+
 // A tile of halves waits in registers, packed, until the next tile's products are in flight: where
 // a block has several tiles, each with steps, and the registers for both.
 TEST(LateStores, WhereTheNextTilesProductsHideThem) {

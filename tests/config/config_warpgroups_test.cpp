@@ -85,6 +85,12 @@ TEST(CheckWarpgroups, TilesThatTheyCanShare) {
   two.block = {64, 256, 64};
   expect_error(ErrorId::config_registers, 0, "needs about 154 registers, and has at most 128",
                [&] { check_bf16(two); });
+  // So have two groups that take turns.
+  Config turns = wgmma({128, 128, 64});
+  turns.turns = 2;
+  expect_bf16_refused(turns, {"'turns' is 2", "use 1, or copy tma, matrix wgmma and persistent"});
+  turns.persistent = true;
+  check_bf16(turns);
   // Fewer rows than warpgroups: they share the columns.
   check_bf16(wgmma({64, 256, 64}, 8));
   check_bf16(wgmma({64, 96, 64}, 12));
