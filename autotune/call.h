@@ -74,7 +74,8 @@ struct CallArg {
   }
 };
 
-/// An argument of a compilation: a tensor's spec (or a tensor that has it), a number (of a
+/// An argument of a compilation: a tensor's spec (or a tensor that has it; a dynamic one serves all
+/// first sizes up to its own, rounded up as runtime::dynamic_limit does), a number (of a
 /// parameter known when tracing; for a run-time scalar only its place counts), a dtype (a run-time
 /// scalar) or a Fn.
 class CompileArg {
@@ -92,6 +93,11 @@ class CompileArg {
 
   /// The argument as the parameter takes it; of another kind when it does not fit.
   KernelArg for_param(const ParamInfo& param) const;
+  /// The spec, of a dynamic tensor; else null.
+  const TensorSpec* dynamic_spec() const {
+    const auto* spec = std::get_if<TensorSpec>(&value_);
+    return spec != nullptr && spec->dynamic ? spec : nullptr;
+  }
 
  private:
   std::variant<TensorSpec, DType, dsl::LiteralValue, KernelArg::Callable> value_;

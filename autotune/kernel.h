@@ -113,6 +113,9 @@ class Kernel<R, std::tuple<P...>> {
     handle_.prepare(calls, options);
   }
 
+  /// See KernelHandle::set_dynamic: `k.dynamic(0)` takes the rows of the first argument at run
+  /// time.
+  void dynamic(int param, int axis = 0) const { handle_.set_dynamic(param, axis); }
   void set_config(std::optional<Config> config) const { handle_.set_config(std::move(config)); }
   /// Takes configs from a file. See KernelHandle::pin.
   void pin(const std::string& file) const { handle_.pin(file); }

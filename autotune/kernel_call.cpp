@@ -35,12 +35,16 @@ void check_kinds(const Traceable& traceable, std::span<const CallArg> args) {
   }
 }
 
-std::vector<KernelArg> trace_args(std::span<const CallArg> args) {
+std::vector<KernelArg> trace_args(std::span<const CallArg> args,
+                                  std::span<const runtime::Argument> launch) {
   std::vector<KernelArg> result(args.size());
+  size_t next = 0;  // in `launch`
   for (size_t i = 0; i < args.size(); ++i) {
     const CallArg& arg = args[i];
+    const bool passed = arg.kind == ParamKind::tensor || arg.kind == ParamKind::scalar;
+    const bool dynamic = passed && launch[next++].dynamic;
     if (arg.kind == ParamKind::tensor)
-      result[i].value = arg.argument.view->spec();
+      result[i].value = dynamic ? as_dynamic(arg.argument.view->spec()) : arg.argument.view->spec();
     else if (arg.kind == ParamKind::scalar)
       result[i].value = KernelArg::Scalar{arg.argument.dtype};
     else if (arg.kind == ParamKind::constant)
@@ -56,16 +60,22 @@ TensorView stand_in(const TensorSpec& spec, Device device) {
           std::span<const int64_t>(spec.sizes), std::span<const int64_t>(spec.strides), device};
 }
 
-CompileCall compile_call(std::span<const CompileArg> args, std::span<const ParamInfo> params,
-                         Device device) {
+CompileCall compile_call(std::string_view kernel, std::span<const CompileArg> args,
+                         std::span<const ParamInfo> params, Device device) {
   CompileCall result;
   result.views.reserve(args.size());
   for (size_t i = 0; i < args.size(); ++i) {
     const KernelArg arg = args[i].for_param(i < params.size() ? params[i] : ParamInfo{});
     CallArg& made = result.args.emplace_back();
     made.kind = arg.kind();
-    if (const auto* spec = std::get_if<TensorSpec>(&arg.value))
+    if (const auto* spec = std::get_if<TensorSpec>(&arg.value)) {
       made.argument.view = &result.views.emplace_back(stand_in(*spec, device));
+      made.argument.dynamic = spec->dynamic;
+      if (spec->dynamic && !runtime::can_be_dynamic(result.views.back()))
+        raise(ErrorId::dynamic_argument, {}, kernel, to_string(*spec),
+              fmt::format("its rows must follow one another in memory and be at most {}",
+                          kMostDynamic));
+    }
     if (const auto* scalar = std::get_if<KernelArg::Scalar>(&arg.value))
       made.argument.dtype = scalar->dtype;
     if (const auto* constant = std::get_if<KernelArg::Constant>(&arg.value))
@@ -85,6 +95,12 @@ void append_groups(const std::vector<std::vector<int>>& groups, KeyWords& key) {
   std::ranges::sort(pairs);
   for (const auto& [later, earlier] : pairs)
     key.push_back(runtime::sharing_word({earlier, later, true}));
+}
+
+TensorSpec as_dynamic(TensorSpec spec) {
+  spec.sizes.at(0) = runtime::dynamic_limit(spec.sizes.at(0));
+  spec.dynamic = true;
+  return spec;
 }
 
 std::vector<TensorSpec> specs_of(std::span<const TensorView> views) {

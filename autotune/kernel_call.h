@@ -12,8 +12,9 @@ namespace tilewright {
 /// Raises argument_count or argument_kind unless these are arguments for the kernel's parameters.
 void check_kinds(const Traceable& traceable, std::span<const CallArg> args);
 
-/// What a trace is made from.
-std::vector<KernelArg> trace_args(std::span<const CallArg> args);
+/// What a trace is made from; `launch` holds the tensors and scalars, of which some may be dynamic.
+std::vector<KernelArg> trace_args(std::span<const CallArg> args,
+                                  std::span<const runtime::Argument> launch);
 
 /// A view of no memory that has this spec; its address only tells the alignment.
 TensorView stand_in(const TensorSpec& spec, Device device);
@@ -23,12 +24,16 @@ struct CompileCall {
   std::vector<TensorView> views;
   std::vector<CallArg> args;
 };
-CompileCall compile_call(std::span<const CompileArg> args, std::span<const ParamInfo> params,
-                         Device device);
+/// Raises dynamic_argument for dynamic specs that no tensor of a dynamic call has.
+CompileCall compile_call(std::string_view kernel, std::span<const CompileArg> args,
+                         std::span<const ParamInfo> params, Device device);
 
 /// Appends the words that runtime::append_sharing makes for these groups, given in positions of a
 /// launch.
 void append_groups(const std::vector<std::vector<int>>& groups, KeyWords& key);
+
+/// The spec for which kernels of a dynamic tensor are made.
+TensorSpec as_dynamic(TensorSpec spec);
 
 std::vector<TensorSpec> specs_of(std::span<const TensorView> views);
 

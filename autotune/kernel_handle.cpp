@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "tilewright/autotune/choose_config.h"
+#include "tilewright/autotune/dynamic_sizes.h"
 #include "tilewright/autotune/kernel_call.h"
 #include "tilewright/autotune/specialization.h"
 #include "tilewright/codegen/tunables.h"
@@ -21,6 +22,7 @@ struct Call {
   KeyWords key;
   size_t trace_words = 0;  // the key's beginning that decides the trace
   size_t policy_word = 0;  // of the key
+  bool dynamic = false;    // some of its tensors are
   std::vector<runtime::Argument> launch;
   TunableValues tunables;               // of the config, for the trace
   std::shared_ptr<const Traced> fresh;  // made already, where the key could not do without
@@ -38,6 +40,8 @@ uint64_t policy_bits(std::optional<TunePolicy> tune) {
   if (!tune || *tune == TunePolicy::frozen) return 0;
   return 1 + static_cast<uint64_t>(*tune);
 }
+
+constexpr size_t kMostMarked = 64;  // parameters with a bit in State::dynamic_params
 
 Target target_of(const CompileOptions& options, Device device) {
   if (options.target) return *options.target;
@@ -59,7 +63,14 @@ struct Want {
   std::optional<TunePolicy> tune;
   std::vector<std::vector<int>> aliases;
   std::vector<tune::TuneData> data = {};
+  std::span<const runtime::Argument> launch = {};  // of a call
 };
+
+// Whether a tensor has no elements, whatever its dynamic size.
+bool always_empty(const TensorView& view, bool dynamic) {
+  const std::span<const int64_t> sizes = view.sizes().subspan(dynamic ? 1 : 0);
+  return std::ranges::find(sizes, 0) != sizes.end();
+}
 
 }  // namespace
 
@@ -70,9 +81,10 @@ struct KernelHandle::State {
   std::mutex config_mutex;
   std::optional<Config> config;
   std::atomic<uint64_t> config_generation = 0;
-  std::atomic<bool> has_tunables = false;  // of the config
-  std::vector<tune::Pin> pins;             // under config_mutex too
-  TuneInputs tune_inputs;                  // likewise
+  std::atomic<bool> has_tunables = false;    // of the config
+  std::atomic<uint64_t> dynamic_params = 0;  // a bit for each
+  std::vector<tune::Pin> pins;               // under config_mutex too
+  TuneInputs tune_inputs;                    // likewise
   KeyTable<std::shared_ptr<const Traced>> traces;
   KeyTable<Specialization> specializations;
 
@@ -81,13 +93,16 @@ struct KernelHandle::State {
   }
   void begin(std::span<const CallArg> args, const std::optional<Config>& own, Call& call);
   void finish(std::span<const TensorView> out, const std::optional<Config>& config,
-              std::optional<TunePolicy> tune, Call& call) const;
+              std::optional<TunePolicy> tune, const Traced* dynamic, Call& call) const;
+  std::shared_ptr<const Traced> dynamic_trace(std::span<const CallArg> args, Call& call);
   std::shared_ptr<const Traced> traced(std::span<const CallArg> args, const Call& call);
   std::optional<Config> chosen_config(const std::optional<Config>& own);
   Device device_of(const Traced& traced, std::span<const runtime::Argument> launch) const;
   CompiledKernel lower(Specialization& made, const Want& want, std::span<const KernelArg> args);
   CompiledKernel choose(Specialization& made, const Want& want, TunePolicy policy,
                         std::vector<tune::Pin> own_pins, std::span<const KernelArg> args);
+  std::optional<Twin> twin_of(const Traced& traced, const Want& want, TunePolicy policy,
+                              std::span<const KernelArg> args) const;
   Traced traced_with(const Traced& base, const Config& config, std::span<const KernelArg> args);
   const Specialization* keep(const Call& call, std::unique_ptr<Specialization> made);
   const Specialization* specialize(std::span<const CallArg> args, const LaunchOptions& options,
@@ -117,30 +132,42 @@ void KernelHandle::State::begin(std::span<const CallArg> args, const std::option
   append_tunables(call.tunables, call.key);
   call.fresh = nullptr;
   bool keyed = true;
-  for (const CallArg& arg : args) {
+  call.dynamic = false;
+  const uint64_t marked = dynamic_params.load(std::memory_order_relaxed);
+  for (size_t i = 0; i < args.size(); ++i) {
+    const CallArg& arg = args[i];
     if (arg.kind == ParamKind::constant) append_constant(arg.constant, call.key);
     if (arg.kind == ParamKind::callable) {
       keyed &= !arg.callable.key.empty();
       append_text(arg.callable.key, call.key);
     }
-    if (arg.kind == ParamKind::tensor || arg.kind == ParamKind::scalar)
-      call.launch.push_back(arg.argument);
+    if (arg.kind != ParamKind::tensor && arg.kind != ParamKind::scalar) continue;
+    runtime::Argument& passed = call.launch.emplace_back(arg.argument);
+    if (passed.dynamic || (arg.kind == ParamKind::tensor && i < kMostMarked && (marked >> i & 1)))
+      passed.dynamic = runtime::can_be_dynamic(*passed.view);
+    call.dynamic |= passed.dynamic;
   }
   runtime::append_key(call.launch, call.key);
   if (!keyed) {
     // The captures of a callable cannot be compared, what it does can.
-    call.fresh =
-        std::make_shared<const Traced>(examine(traceable.trace(trace_args(args), call.tunables)));
+    call.fresh = std::make_shared<const Traced>(
+        examine(traceable.trace(trace_args(args, call.launch), call.tunables)));
     append_text(ir::print(*call.fresh->fn, {.names = false}), call.key);
   }
   call.trace_words = call.key.size();
 }
 
-// Ends a key: results, config, and which of all these share memory.
+// Ends a key: results, config, and which of all these share memory. `dynamic`: the trace, where
+// results may be dynamic.
 void KernelHandle::State::finish(std::span<const TensorView> out, const std::optional<Config>& own,
-                                 std::optional<TunePolicy> tune, Call& call) const {
+                                 std::optional<TunePolicy> tune, const Traced* dynamic,
+                                 Call& call) const {
   const size_t passed = call.launch.size();
-  for (const TensorView& view : out) call.launch.push_back({&view});
+  for (size_t i = 0; i < out.size(); ++i) {
+    runtime::Argument& result = call.launch.emplace_back(runtime::Argument{&out[i]});
+    if (dynamic == nullptr || i >= dynamic->made.size() || out[i].rank() == 0) continue;
+    result.dynamic = dynamic->fn->params[static_cast<size_t>(dynamic->made[i])].spec.dynamic;
+  }
   call.key.push_back(out.size());
   runtime::append_key(std::span(call.launch).subspan(passed), call.key);
   call.policy_word = call.key.size();
@@ -156,11 +183,21 @@ std::shared_ptr<const Traced> KernelHandle::State::traced(std::span<const CallAr
   auto fresh = call.fresh;
   if (fresh == nullptr) {
     const KeyWords own(key.begin(), key.end());  // tracing runs user code, which may launch kernels
-    fresh =
-        std::make_shared<const Traced>(examine(traceable.trace(trace_args(args), call.tunables)));
+    fresh = std::make_shared<const Traced>(
+        examine(traceable.trace(trace_args(args, call.launch), call.tunables)));
     return *traces.insert(own, std::make_unique<const std::shared_ptr<const Traced>>(fresh));
   }
   return *traces.insert(key, std::make_unique<const std::shared_ptr<const Traced>>(fresh));
+}
+
+// The trace of a call that is being looked up.
+std::shared_ptr<const Traced> KernelHandle::State::dynamic_trace(std::span<const CallArg> args,
+                                                                 Call& call) {
+  if (const auto* known = traces.find(std::span(call.key).first(call.trace_words))) return *known;
+  Call own = call;
+  auto found = traced(args, own);
+  call = std::move(own);  // tracing runs user code, which may have launched kernels
+  return found;
 }
 
 std::optional<Config> KernelHandle::State::chosen_config(const std::optional<Config>& own) {
@@ -204,7 +241,7 @@ CompiledKernel KernelHandle::State::lower(Specialization& made, const Want& want
       std::lock_guard lock(config_mutex);
       own_pins = pins;
     }
-    if (policy != TunePolicy::off || !own_pins.empty())
+    if (policy != TunePolicy::off || !own_pins.empty() || made.traced.dynamic())
       return choose(made, want, policy, std::move(own_pins), args);
     own = default_config(*made.traced.fn, want.target);
   }
@@ -215,14 +252,18 @@ CompiledKernel KernelHandle::State::choose(Specialization& made, const Want& wan
                                            TunePolicy policy, std::vector<tune::Pin> own_pins,
                                            std::span<const KernelArg> args) {
   const Traced base = made.traced;
+  const std::optional<Twin> twin = twin_of(base, want, policy, args);
+  if (base.dynamic() && !twin)
+    return CompiledKernel(codegen::lower(*base.fn, default_config(*base.fn, want.target),
+                                         want.target, {want.aliases}));
   tune::ChoiceRequest request;
-  request.fn = base.fn.get();
+  request.fn = twin ? twin->traced.fn.get() : base.fn.get();
   request.target = want.target;
   request.device = made.device;
   request.policy = policy;
   request.pins = own_pins;
-  request.data = want.data;
-  request.alias_groups = want.aliases;
+  request.data = twin ? tune_data(twin->params) : want.data;
+  request.alias_groups = twin ? twin->aliases : want.aliases;
   request.lower = [&](const Config& config) {
     Traced traced = config.tunables.empty() ? base : traced_with(base, config, args);
     CompiledKernel lowered(codegen::lower(*traced.fn, config, want.target, {want.aliases}));
@@ -232,6 +273,22 @@ CompiledKernel KernelHandle::State::choose(Specialization& made, const Want& wan
   const tune::Choice choice = tune::choose_config(request);
   made.searched = choice.source == tune::ConfigSource::search;
   return choice.kernel;
+}
+
+// What a config is chosen for where sizes are dynamic: a search uses the call's own tensors, others
+// do where the kernel takes no representative ones.
+std::optional<Twin> KernelHandle::State::twin_of(const Traced& traced, const Want& want,
+                                                 TunePolicy policy,
+                                                 std::span<const KernelArg> args) const {
+  if (!traced.dynamic()) return std::nullopt;
+  const bool searches = policy == TunePolicy::quick || policy == TunePolicy::full;
+  const bool empty = std::ranges::any_of(want.launch, [](const runtime::Argument& argument) {
+    return argument.dynamic && argument.view->size(0) == 0;
+  });
+  const auto own = empty ? std::span<const runtime::Argument>() : want.launch;
+  if (!searches)
+    if (auto twin = exact_twin(traced, traceable, args, {}, want.aliases)) return twin;
+  return exact_twin(traced, traceable, args, own, want.aliases);
 }
 
 // Keeps a specialization. What a search found also serves later calls that name no policy.
@@ -258,11 +315,14 @@ const Specialization* KernelHandle::State::specialize(std::span<const CallArg> a
   std::vector<runtime::Argument> params;
   base->order(call.launch, params);
   runtime::check_arguments(*base->fn, base->written, params);
-  made->traced =
-      with_result_specs(*base, specs_of(options.out), traceable, trace_args(args), call.tunables);
+  if (base->dynamic()) runtime::check_dynamic(*base->fn, params);
+  const std::vector<KernelArg> kernel_args = trace_args(args, call.launch);
+  made->traced = with_result_specs(*base, as_traced(*base, specs_of(options.out)), traceable,
+                                   kernel_args, call.tunables);
   made->nothing_to_do = !base->prints;
   for (size_t i = 0; i < params.size(); ++i)
-    if (base->written[i] && !params[i].view->empty()) made->nothing_to_do = false;
+    if (base->written[i] && !always_empty(*params[i].view, base->fn->params[i].spec.dynamic))
+      made->nothing_to_do = false;
   if (made->device.is_cpu()) {
     if (const auto config = chosen_config(options.config)) {
       codegen::check_tunables(*config, *made->traced.fn);
@@ -272,9 +332,13 @@ const Specialization* KernelHandle::State::specialize(std::span<const CallArg> a
     // Nothing is compiled.
   } else {
     if (made->device.is_cuda()) check_gpu(*made, options, params);
-    const Want want{target_of({}, made->device), options.config, options.tune,
-                    runtime::alias_groups(params, made->traced.written), tune_data(params)};
-    load(*made, lower(*made, want, trace_args(args)),
+    const Want want{target_of({}, made->device),
+                    options.config,
+                    options.tune,
+                    runtime::alias_groups(params, made->traced.written),
+                    tune_data(params),
+                    call.launch};
+    load(*made, lower(*made, want, kernel_args),
          tune::effective_policy(options.tune, made->device));
   }
   return keep(call, std::move(made));
@@ -315,7 +379,9 @@ std::vector<TensorView> KernelHandle::State::result_views(const Traced& traced,
   std::vector<TensorView> views;
   for (size_t i = 0; i < traced.made.size(); ++i) {
     const ir::Param& param = traced.fn->params[static_cast<size_t>(traced.made[i])];
-    views.push_back(stand_in(options.out.empty() ? param.spec : options.out[i], device));
+    TensorSpec spec = options.out.empty() ? param.spec : options.out[i];
+    if (param.spec.dynamic && spec.rank() > 0) spec.sizes[0] = param.spec.sizes[0];
+    views.push_back(stand_in(spec, device));
     runtime::check_result(traceable.name(), param, views.back());
   }
   return views;
@@ -325,7 +391,8 @@ void KernelHandle::State::launch(const LaunchOptions& options, std::span<const C
   check_kinds(args);
   Call& call = call_scratch();
   begin(args, options.config, call);
-  finish(options.out, options.config, options.tune, call);
+  const auto dynamic = call.dynamic ? dynamic_trace(args, call) : nullptr;
+  finish(options.out, options.config, options.tune, dynamic.get(), call);
   runtime::append_sharing(call.launch, call.key);
   if (const Specialization* known = specializations.find(call.key)) [[likely]]
     return run_specialization(*known, options, call.launch);
@@ -346,6 +413,19 @@ void KernelHandle::set_config(std::optional<Config> config) const {
   state_->has_tunables = config && !config->tunables.empty();
   state_->config = std::move(config);
   ++state_->config_generation;
+}
+
+void KernelHandle::set_dynamic(int param, int axis) const {
+  const std::vector<ParamInfo>& params = this->params();
+  const std::string what = fmt::format("dimension {} of parameter {}", axis, param);
+  const auto refuse = [&](std::string_view why) {
+    raise(ErrorId::dynamic_argument, {}, name(), what, why);
+  };
+  if (param < 0 || param >= std::ssize(params)) refuse("there is no such parameter");
+  if (params[param].kind != ParamKind::tensor) refuse("it is no tensor");
+  if (axis != 0) refuse("only a tensor's first dimension can");
+  if (static_cast<size_t>(param) >= kMostMarked) refuse("only the first 64 parameters can");
+  state_->dynamic_params |= uint64_t{1} << param;
 }
 
 void KernelHandle::set_tune_inputs(TuneInputs make) const {
@@ -379,7 +459,7 @@ std::vector<Array> KernelHandle::call(std::span<const CallArg> args, const Strea
   LaunchOptions options;
   options.stream = stream;
   for (const int made : traced->made) {
-    const TensorSpec& spec = fn.params[static_cast<size_t>(made)].spec;
+    const TensorSpec spec = traced->spec_of(made, call.launch);
     results.emplace_back(device, spec.sizes, spec.dtype);
     options.out.push_back(results.back());
   }
@@ -395,13 +475,13 @@ CompiledKernel KernelHandle::compile(std::vector<CompileArg> args,
                                      const CompileOptions& options) const {
   State& state = *state_;
   const Device device = options.target ? Device::cpu() : default_device(false);
-  const CompileCall compile = compile_call(args, params(), device);
+  const CompileCall compile = compile_call(name(), args, params(), device);
   state.check_kinds(compile.args);
   Call call;
   state.begin(compile.args, options.config, call);
   const std::shared_ptr<const Traced> base = state.traced(compile.args, call);
   const std::vector<TensorView> out = state.result_views(*base, options, device);
-  state.finish(out, options.config, options.tune, call);
+  state.finish(out, options.config, options.tune, base.get(), call);
   append_groups(options.alias_groups, call.key);
   if (!device.is_cpu())
     if (const Specialization* known = state.specializations.find(call.key))
@@ -409,13 +489,14 @@ CompiledKernel KernelHandle::compile(std::vector<CompileArg> args,
 
   auto made = std::make_unique<Specialization>();
   made->device = device;
-  made->traced = with_result_specs(*base, specs_of(out), state.traceable, trace_args(compile.args),
-                                   call.tunables);
+  const std::vector<KernelArg> kernel_args = trace_args(compile.args, call.launch);
+  made->traced = with_result_specs(*base, as_traced(*base, specs_of(out)), state.traceable,
+                                   kernel_args, call.tunables);
   std::vector<std::vector<int>> groups = options.alias_groups;
   for (std::vector<int>& group : groups)
     for (int& position : group) position = base->param_of(static_cast<size_t>(position));
   const Want want{target_of(options, device), options.config, options.tune, std::move(groups)};
-  const CompiledKernel compiled = state.lower(*made, want, trace_args(compile.args));
+  const CompiledKernel compiled = state.lower(*made, want, kernel_args);
   if (device.is_cpu()) return compiled;
   state.load(*made, compiled, tune::effective_policy(options.tune, device));
   state.keep(call, std::move(made));
@@ -428,7 +509,7 @@ CompiledKernel KernelHandle::compile(std::vector<CompileArg> args, const Target&
 
 std::shared_ptr<const ir::Function> KernelHandle::trace(std::span<const CompileArg> args,
                                                         const std::optional<Config>& config) const {
-  const CompileCall compile = compile_call(args, params(), Device::cpu());
+  const CompileCall compile = compile_call(name(), args, params(), Device::cpu());
   state_->check_kinds(compile.args);
   Call call;
   state_->begin(compile.args, config, call);

@@ -35,6 +35,12 @@ class KernelHandle {
   /// config that does not fit the kernel raises pin_misfit when it is used.
   void pin(const std::string& file) const;
 
+  /// Makes the first size of a tensor parameter dynamic, for launches from now on: one kernel
+  /// serves many values of it (runtime::dynamic_limit says which share one). A tensor whose rows do
+  /// not follow one another, or with more than kMostDynamic, is taken at its own size as ever.
+  /// Raises dynamic_argument for other dimensions and for what is no tensor.
+  void set_dynamic(int param, int axis = 0) const;
+
   /// Makes the contents that `tilewright tune` runs candidates on, where random ones would not do
   /// (indices, masks). Calls that tune use their own tensors.
   void set_tune_inputs(TuneInputs make) const;
@@ -43,8 +49,9 @@ class KernelHandle {
   /// Compiles for a list of argument lists at the same time, on all cores, so that launches with
   /// them compile nothing (with .target: so that no process with the same cache folder does). On
   /// the CPU nothing needs compiling and the kernel is only traced. A policy that searches does so
-  /// for one after the other. Raises the first error, in the order of the list, after all others
-  /// were compiled.
+  /// for one after the other. A dynamic spec makes its parameter dynamic, as set_dynamic does, and
+  /// stands for every first size up to its own. Raises the first error, in the order of the list,
+  /// after all others were compiled.
   void prepare(const std::vector<std::vector<CompileArg>>& calls,
                const CompileOptions& options = {}) const;
 

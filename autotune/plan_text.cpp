@@ -34,7 +34,13 @@ ExprRef expression_from(const Json& json) {
 }
 
 Json json_of(const codegen::TensorMapSpec& map) {
-  return {static_cast<int>(map.dtype), map.sizes, map.strides, map.box, map.swizzle};
+  return {static_cast<int>(map.dtype),
+          map.sizes,
+          map.strides,
+          map.box,
+          map.swizzle,
+          map.dynamic,
+          map.size_source};
 }
 
 codegen::TensorMapSpec map_from(const Json& json) {
@@ -44,6 +50,8 @@ codegen::TensorMapSpec map_from(const Json& json) {
   json.at(2).get_to(map.strides);
   json.at(3).get_to(map.box);
   json.at(4).get_to(map.swizzle);
+  json.at(5).get_to(map.dynamic);
+  json.at(6).get_to(map.size_source);
   return map;
 }
 

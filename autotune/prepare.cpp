@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "tilewright/autotune/choose_config.h"
+#include "tilewright/autotune/dynamic_sizes.h"
 #include "tilewright/autotune/kernel_handle.h"
 
 namespace tilewright {
@@ -36,8 +37,12 @@ void in_parallel(size_t count, size_t threads, const Work& work) {
 
 }  // namespace
 
-void KernelHandle::prepare(const std::vector<std::vector<CompileArg>>& calls,
+void KernelHandle::prepare(const std::vector<std::vector<CompileArg>>& given,
                            const CompileOptions& options) const {
+  for (const std::vector<CompileArg>& call : given)
+    for (size_t i = 0; i < call.size(); ++i)
+      if (call[i].dynamic_spec() != nullptr) set_dynamic(static_cast<int>(i));
+  const std::vector<std::vector<CompileArg>> calls = by_limits(given);
   const Device device = options.target ? Device::cpu() : default_device(false);
   const bool interpreted = !options.target && device.is_cpu();
   const TunePolicy policy = tune::effective_policy(options.tune, device);

@@ -89,8 +89,30 @@ bool is_loaded(const ir::Function& fn, const ir::Value* tensor) {
 
 void Traced::order(std::span<const runtime::Argument> launch,
                    std::vector<runtime::Argument>& params) const {
-  params.resize(launch.size());
+  params.resize(launch.size() + sizes.size());
   for (size_t i = 0; i < launch.size(); ++i) params[static_cast<size_t>(param_of(i))] = launch[i];
+  for (const SizeOf& size : sizes)
+    params[static_cast<size_t>(size.param)] = {
+        nullptr, DType::i64, static_cast<uint64_t>(launch[size.position].view->size(0))};
+}
+
+TensorSpec Traced::spec_of(int made, std::span<const runtime::Argument> launch) const {
+  const ir::Param& param = fn->params.at(static_cast<size_t>(made));
+  TensorSpec spec = param.spec;
+  for (const SizeOf& size : sizes)
+    if (size.param == param.size_param) spec.sizes[0] = launch[size.position].view->size(0);
+  spec.dynamic = false;
+  return spec;
+}
+
+std::vector<TensorSpec> as_traced(const Traced& traced, std::vector<TensorSpec> results) {
+  for (size_t i = 0; i < results.size() && i < traced.made.size(); ++i) {
+    const TensorSpec& spec = traced.fn->params[static_cast<size_t>(traced.made[i])].spec;
+    if (!spec.dynamic) continue;
+    results[i].sizes.at(0) = spec.sizes[0];
+    results[i].dynamic = true;
+  }
+  return results;
 }
 
 Traced examine(ir::Function fn) {
@@ -107,6 +129,15 @@ Traced examine(ir::Function fn) {
   for (size_t i = fn.launch_params(); i < fn.params.size(); ++i)
     if (!is_loaded(fn, fn.params[i].value))
       raise(ErrorId::result_not_returned, fn.loc, fn.name, fn.params[i].name);
+  for (size_t i = 0; i < fn.params.size(); ++i) {
+    if (fn.params[i].allocated || fn.size_limit(i)) continue;
+    const int size = fn.params[i].size_param;
+    const auto known = [&](const Traced::SizeOf& of) { return of.param == size; };
+    if (size >= 0 && std::ranges::none_of(traced.sizes, known))
+      traced.sizes.push_back({size, traced.positions.size()});
+    traced.positions.push_back(static_cast<int>(i));
+  }
+  traced.positions.insert(traced.positions.end(), traced.made.begin(), traced.made.end());
   traced.written = codegen::written_params(fn);
   ir::for_each_op(fn.body(),
                   [&](const ir::Op& op) { traced.prints |= op.kind == ir::OpKind::print; });
@@ -139,6 +170,7 @@ void run_specialization(const Specialization& specialization, const LaunchOption
   if (specialization.nothing_to_do) return;
   std::vector<runtime::Argument>& params = run_scratch().params;
   specialization.traced.order(launch, params);
+  if (specialization.traced.dynamic()) runtime::check_dynamic(*specialization.traced.fn, params);
   if (specialization.device.is_cuda())
     run_on_gpu(specialization, options, params);
   else if (specialization.device.is_emulator())

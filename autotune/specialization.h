@@ -18,19 +18,30 @@ struct Traced {
   std::vector<bool> written;  ///< by parameter
   bool prints = false;        ///< or asserts: it does something without writing
   std::vector<int> made;  ///< parameters that the kernel allocates, in the order it returns them
+  /// Where each position of a launch (arguments, then results) is among the parameters.
+  std::vector<int> positions;
+  /// A scalar parameter that holds the first size of a tensor, and that tensor's position in a
+  /// launch.
+  struct SizeOf {
+    int param = 0;
+    size_t position = 0;
+  };
+  std::vector<SizeOf> sizes;
 
-  /// Where position `i` of a launch (arguments, then results) is among the parameters.
-  int param_of(size_t i) const {
-    const size_t passed = fn->params.size() - made.size();
-    return i < passed ? static_cast<int>(i) : made[i - passed];
-  }
-  /// What a launch passes, in the order of the parameters.
+  bool dynamic() const { return !sizes.empty(); }
+  int param_of(size_t i) const { return positions[i]; }
+  /// The spec of an allocated parameter for one launch.
+  TensorSpec spec_of(int made, std::span<const runtime::Argument> launch) const;
+  /// What a launch passes, in the order of the parameters, with the sizes among them.
   void order(std::span<const runtime::Argument> launch,
              std::vector<runtime::Argument>& params) const;
 };
 
 /// Raises result_twice or result_not_returned for functions whose results cannot be passed.
 Traced examine(ir::Function fn);
+
+/// The form in which a function has a result's spec: dynamic where the traced one is.
+std::vector<TensorSpec> as_traced(const Traced& traced, std::vector<TensorSpec> results);
 
 /// A traced function whose results lie in memory of the given specs (in the order of `made`).
 /// Functions cannot be copied, so a fresh trace is taken where a spec differs.

@@ -63,6 +63,18 @@ class Reader {
     at_ += end - digits.data();
     return value;
   }
+  // A list whose first may be "?" or "?4096": at most that.
+  std::vector<int64_t> sizes(bool& dynamic) {
+    dynamic = rest().starts_with("[?");
+    if (!dynamic) return list();
+    at_ += 2;
+    std::vector<int64_t> values = {kMostDynamic};
+    if (!done() && rest()[0] >= '0' && rest()[0] <= '9') values[0] = integer();
+    if (values[0] > kMostDynamic) fail(fmt::format("a dynamic size is at most {}", kMostDynamic));
+    while (take(',')) values.push_back(integer());
+    expect(']');
+    return values;
+  }
   // "[1,2,3]" or "[]"
   std::vector<int64_t> list() {
     std::vector<int64_t> values;
@@ -100,9 +112,11 @@ bool overflows(const std::vector<int64_t>& sizes) {
 }
 
 TensorArgument parse_tensor(Reader& reader, DType dtype) {
-  const std::vector<int64_t> sizes = reader.list();
+  bool dynamic = false;
+  const std::vector<int64_t> sizes = reader.sizes(dynamic);
   if (overflows(sizes)) reader.fail("the tensor is larger than 2^63 bytes");
   TensorSpec spec = contiguous_spec(dtype, sizes);
+  spec.dynamic = dynamic;
   if (reader.take(':')) {
     spec.strides = reader.list();
     if (spec.strides.size() != sizes.size())

@@ -73,8 +73,14 @@ CallArg scalar_argument(const ParamInfo& param, const ScalarArgument& scalar) {
 }
 
 std::vector<CompileArg> compile_arguments(const KernelHandle& kernel,
-                                          const std::vector<Argument>& arguments) {
+                                          const std::vector<Argument>& arguments,
+                                          DynamicSizes dynamic) {
   check(kernel, arguments);
+  for (const Argument& argument : arguments)
+    if (const auto* tensor = std::get_if<TensorArgument>(&argument);
+        tensor != nullptr && tensor->spec.dynamic && dynamic == DynamicSizes::refused)
+      raise(ErrorId::argument_syntax, {}, to_string(tensor->spec),
+            "dynamic sizes are for 'show' and 'run'; here the size itself is needed");
   std::vector<CompileArg> result;
   for (size_t i = 0; i < arguments.size(); ++i)
     result.push_back(compile_argument(kernel.params()[i], arguments[i]));
@@ -87,8 +93,12 @@ LaunchArguments::LaunchArguments(const KernelHandle& kernel, const std::vector<A
   for (size_t i = 0; i < arguments.size(); ++i) {
     const ParamInfo& param = kernel.params()[i];
     if (const auto* tensor = std::get_if<TensorArgument>(&arguments[i])) {
+      if (tensor->spec.dynamic && tensor->spec.sizes[0] == kMostDynamic)
+        raise(ErrorId::argument_syntax, {}, to_string(tensor->spec),
+              "how many rows there are is said behind the '?'");
       tensors_.push_back({param.name, make_tensor(*tensor, device, seed + i)});
       args_.push_back(CallArg::tensor(tensors_.back().tensor.view));
+      args_.back().argument.dynamic = tensor->spec.dynamic;
     } else {
       args_.push_back(scalar_argument(param, std::get<ScalarArgument>(arguments[i])));
     }

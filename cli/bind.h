@@ -11,9 +11,12 @@
 
 namespace tilewright::cli {
 
-/// The arguments as KernelHandle::compile takes them. Raises argument_count or argument_kind.
+/// The arguments as KernelHandle::compile takes them. Raises argument_count, argument_kind, or
+/// argument_syntax for dynamic sizes where they are not `allowed`.
+enum class DynamicSizes { refused, allowed };
 std::vector<CompileArg> compile_arguments(const KernelHandle& kernel,
-                                          const std::vector<Argument>& arguments);
+                                          const std::vector<Argument>& arguments,
+                                          DynamicSizes dynamic = DynamicSizes::refused);
 
 /// A number as a launch takes it, for a parameter that is one.
 CallArg scalar_argument(const ParamInfo& param, const ScalarArgument& scalar);

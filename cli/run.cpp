@@ -86,7 +86,7 @@ bool check(const KernelHandle& kernel, const std::vector<Argument>& arguments,
     return compare_runs(run, run_on(kernel, arguments, Device::cpu(), options.seed),
                         "the interpreter");
   const std::shared_ptr<const ir::Function> traced =
-      kernel.trace(compile_arguments(kernel, arguments));
+      kernel.trace(compile_arguments(kernel, arguments, DynamicSizes::allowed));
   Config other;
   for (const ir::Axis& axis : traced->axes)
     if (axis.block == 0) other.block.push_back(other.block.size() % 2 == 0 ? 5 : 11);
@@ -127,7 +127,7 @@ void run(const RunOptions& options) {
     ::setenv("TILEWRIGHT_EMULATOR_FLAGS", options.compile_flags.c_str(), /*overwrite=*/1);
   const KernelHandle kernel = options.kernel.find_kernel();
   const std::vector<Argument> arguments = options.kernel.parsed_arguments();
-  check_one_definition(kernel.name(), compile_arguments(kernel, arguments));
+  check_one_definition(kernel.name(), compile_arguments(kernel, arguments, DynamicSizes::allowed));
   kernel.set_config(options.kernel.parsed_config());
   const RunResult run = run_on(kernel, arguments, device, options.seed);
   fmt::print("{} on {}: {:.3g} ms with compiling\n", kernel.name(), to_string(device),

@@ -104,7 +104,7 @@ void show(const ShowOptions& options) {
   compile.config = options.kernel.parsed_config();
   if (!options.arch.empty()) compile.target = parse_target(options.arch);
   const std::vector<CompileArg> arguments =
-      compile_arguments(kernel, options.kernel.parsed_arguments());
+      compile_arguments(kernel, options.kernel.parsed_arguments(), DynamicSizes::allowed);
   check_one_definition(kernel.name(), arguments);
   const CompiledKernel compiled = kernel.compile(arguments, compile);
   for (const Emitter& emitter : kEmitters)

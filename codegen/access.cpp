@@ -53,7 +53,8 @@ bool never_straddles(const ir::Function& fn, const ir::Facts& facts, const ir::O
                      const ir::AccessView& access, const TensorSpec& spec, int dim, int vector) {
   const auto& guard = op.integers(ir::AttrKey::guard);
   if (std::find(guard.begin(), guard.end(), dim) == guard.end()) return true;
-  return spec.sizes[dim] % vector == 0 &&
+  const int64_t size = spec.dynamic && dim == 0 ? 1 : spec.sizes[dim];  // may be any, if dynamic
+  return size % vector == 0 &&
          facts.divisor(source_of(fn, access.indices[dim]).limit) % vector == 0;
 }
 

@@ -24,9 +24,10 @@ constexpr int kPieceRows = 64;  // of a warpgroup's product
 
 bool is_slice(const Value* index) { return index->type.kind == ir::Type::Kind::slice; }
 
-/// Whether positions that `copy` must not read along dimension `dim` are outside the tensor.
-bool limit_is_tensors(const ir::Facts& facts, const Op& copy, const Value* index, int dim,
-                      int64_t size) {
+/// Whether positions that `copy` must not read along dimension `dim` of its tensor, `param`, are
+/// outside of it.
+bool limit_is_tensors(const ir::Function& fn, const ir::Facts& facts, const Op& copy,
+                      const Value* index, const ir::Param& param, int dim) {
   const auto& guard = copy.integers(AttrKey::guard);
   if (std::find(guard.begin(), guard.end(), dim) == guard.end() || !is_slice(index)) return true;
   const Value* limit = nullptr;
@@ -34,7 +35,8 @@ bool limit_is_tensors(const ir::Facts& facts, const Op& copy, const Value* index
     limit = index->def->operand(1);
   else
     limit = ir::LoopView(*index->owner->parent).limits.at(index->index);
-  return facts.range(limit).min >= size;
+  if (const Value* size = fn.size_value(param, dim)) return facts.is_less_equal(size, limit);
+  return facts.range(limit).min >= param.spec.sizes[dim];
 }
 
 /// Dimensions as a map lists them: the contiguous one, the tile's other one, then the rest.
@@ -55,17 +57,22 @@ struct Box {
 /// Fills in the sizes, strides and box of `map` for the dimensions `dims` of the access `op`; false
 /// where positions that it must not touch could be inside the tensor, or need more than an int, or
 /// rows might not begin at whole 16 bytes (an illegal instruction, seen on an H200).
-bool describe_box(const ir::Function& fn, const ir::Facts& facts, const Op& op,
-                  const TensorSpec& spec, const Box& box, const std::vector<int>& dims,
-                  TensorMapSpec& map) {
+bool describe_box(const ir::Function& fn, const ir::Facts& facts, const Op& op, const Box& box,
+                  const std::vector<int>& dims, TensorMapSpec& map) {
   const ir::AccessView access(op);
+  const ir::Param& param = *fn.param_of(access.tensor);
+  const TensorSpec& spec = param.spec;
   for (int d : dims) {
     const Value* index = access.indices[d];
     if (spec.sizes[d] > std::numeric_limits<int32_t>::max() / 2) return false;
-    if (!limit_is_tensors(facts, op, index, d, spec.sizes[d])) return false;
+    if (!limit_is_tensors(fn, facts, op, index, param, d)) return false;
     const bool contiguous = d == dims.front();
     if (contiguous && !begins_at_multiple(fn, facts, index, kMapAlignment / size_of(spec.dtype)))
       return false;
+    if (fn.size_value(param, d) != nullptr) {
+      map.dynamic = static_cast<int>(map.sizes.size());
+      map.size_source = param.size_param;
+    }
     map.sizes.push_back(spec.sizes[d]);
     map.strides.push_back(contiguous ? 1 : spec.strides[d]);
     map.box.push_back(static_cast<int>(contiguous ? box.columns : is_slice(index) ? box.rows : 1));
@@ -95,7 +102,7 @@ std::optional<BulkCopy> bulk_copy(const LaidOut& out, const ir::Facts& facts, co
   result.bytes = shared.size() * element_bytes;
   result.map.dtype = spec.dtype;
   result.map.swizzle = swizzle_bytes(shared, element_bytes);
-  if (!describe_box(out.fn, facts, copy, spec, {rows, shared.panel}, result.dims, result.map))
+  if (!describe_box(out.fn, facts, copy, {rows, shared.panel}, result.dims, result.map))
     return std::nullopt;
   return result;
 }
@@ -218,6 +225,7 @@ std::optional<BulkStore> bulk_store(const ir::Function& fn, const ir::Facts& fac
       mapped_dimension(spec) != found.contiguous_dim)
     return std::nullopt;
   // Stores write whole 16 bytes, also where the tensor ends within them (seen on an H200).
+  if (spec.dynamic && found.contiguous_dim == 0) return std::nullopt;
   if (spec.sizes.at(found.contiguous_dim) * bytes % kMapAlignment != 0) return std::nullopt;
   const auto whole = matrix_operand_layout({kPieceRows, columns}, {0, 1}, bytes);
   if (!whole) return std::nullopt;
@@ -226,7 +234,7 @@ std::optional<BulkStore> bulk_store(const ir::Function& fn, const ir::Facts& fac
   result.dims = map_order(access, found.contiguous_dim);
   result.map.dtype = spec.dtype;
   result.map.swizzle = swizzle_bytes(result.panel, bytes);
-  if (!describe_box(fn, facts, store, spec, {kPieceRows, whole->panel}, result.dims, result.map))
+  if (!describe_box(fn, facts, store, {kPieceRows, whole->panel}, result.dims, result.map))
     return std::nullopt;
   return result;
 }

@@ -123,6 +123,8 @@ void add_kernel(Plan& plan, const ir::Function& fn, const Lowered& lowered,
     const auto source = static_cast<size_t>(param.source);
     // Of what the kernel itself asks for there is the counter of arrivals only, made just now.
     param.source = source < sources.size() ? sources[source] : launch + static_cast<int>(taken) - 1;
+    if (param.map && param.map->dynamic >= 0)
+      param.map->size_source = sources.at(static_cast<size_t>(param.map->size_source));
   }
   step.kernel.cooperative = kernel.cooperative;
   step.kernel.grid = kernel.grid;

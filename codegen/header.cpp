@@ -13,8 +13,8 @@ std::string signature(const ir::Function& fn, const Kernel& kernel, const Target
   for (size_t i = 0; i < fn.params.size(); ++i) {
     const ir::Param& param = fn.params[i];
     std::string text = kernel.names[i] + ": ";
-    text +=
-        param.is_tensor() ? to_string(param.spec) : std::string(to_string(param.value->type.dtype));
+    text += param.is_tensor() ? to_string(without_limit(param.spec))
+                              : std::string(to_string(param.value->type.dtype));
     (param.allocated ? outputs : inputs).push_back(std::move(text));
   }
   std::string line = fmt::format("{}   ", kernel.name);

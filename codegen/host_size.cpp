@@ -65,7 +65,7 @@ ExprRef host_size(const Lowering& lowering, const ir::Value* value) {
     case OpKind::constant:
       return integer(op.integer(AttrKey::value));
     case OpKind::dim:
-      return integer(lowering.fn.param_of(op.operand(0))->spec.sizes.at(op.integer(AttrKey::axis)));
+      return dimension_size(lowering, op.operand(0), op.integer(AttrKey::axis));
     case OpKind::unary:
       if (op.fn() != Fn::neg) refuse(op);
       return unary("-", operand(0));

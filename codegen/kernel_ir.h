@@ -149,6 +149,9 @@ struct TensorMapSpec {
   std::vector<int64_t> strides;  ///< elements; strides[0] is 1
   std::vector<int> box;          ///< elements one copy moves along each dimension
   int swizzle = 0;               ///< bytes: 0 (none), 32, 64 or 128
+  /// The dimension whose size is known at launch only, and at most what `sizes` says; -1: none.
+  int dynamic = -1;
+  int size_source = -1;  ///< of the dynamic one: the scalar parameter that has it, by index
   friend bool operator==(const TensorMapSpec&, const TensorMapSpec&) = default;
 };
 

@@ -13,7 +13,8 @@ std::optional<int64_t> known_value(const ir::Function& fn, const ir::Value* valu
   if (op->kind == ir::OpKind::constant && !is_float(value->type.dtype))
     return op->integer(ir::AttrKey::value);
   if (op->kind == ir::OpKind::dim)
-    if (const ir::Param* param = fn.param_of(op->operand(0)))
+    if (const ir::Param* param = fn.param_of(op->operand(0));
+        param != nullptr && !fn.size_value(*param, op->integer(ir::AttrKey::axis)))
       return param->spec.sizes.at(op->integer(ir::AttrKey::axis));
   if (op->kind != ir::OpKind::binary) return std::nullopt;
   const std::optional<int64_t> x = known_value(fn, op->operand(0)),

@@ -102,7 +102,8 @@ void declare_params(Lowering& lowering, const std::vector<bool>& written,
     KernelParam kernel_param;
     kernel_param.name =
         lowering.names.unique(param.name.empty() ? fmt::format("arg{}", i) : param.name);
-    kernel_param.dtype = param.value->type.dtype;
+    // Sizes are small: int arithmetic.
+    kernel_param.dtype = lowering.fn.size_limit(i) ? DType::i32 : param.value->type.dtype;
     kernel_param.tensor = param.is_tensor();
     kernel_param.written = written.at(i);
     kernel_param.may_alias = aliased(options, static_cast<int>(i));

@@ -81,12 +81,13 @@ ExprRef tile_position(Lowering& lowering, const ir::AccessView& access, int dim,
 /// Whether the position of an index tile is one of the tensor's, as far as that is not known.
 ExprRef tile_guard(Lowering& lowering, const Op& op, int dim, const AccessPoint& point) {
   const ir::AccessView access(op);
-  const int64_t size = lowering.fn.param_of(access.tensor)->spec.sizes[dim];
+  const ExprRef size = dimension_size(lowering, access.tensor, dim);
   const ExprRef position = tile_position(lowering, access, dim, point);
   const ir::Range range = lowering.facts.range(access.indices[dim]);
   ExprRef guard;
   if (range.min < 0) guard = binary(">=", position, integer(0));
-  if (range.max >= size) guard = and_also(guard, position < integer(size));
+  if (size->kind != Expr::Kind::integer || range.max >= size->value)
+    guard = and_also(guard, position < size);
   return guard;
 }
 
@@ -106,7 +107,20 @@ ExprRef lane_guard(Lowering& lowering, const Op& op, int dim, const AccessPoint&
   return guard;
 }
 
+/// The value that a slice ends at.
+const Value* limit_value(const Value* slice) {
+  return slice->def != nullptr ? slice->def->operand(1)
+                               : ir::LoopView(*slice->owner->parent).limits.at(slice->index);
+}
+
 }  // namespace
+
+ExprRef dimension_size(const Lowering& lowering, const Value* tensor, int64_t dim) {
+  const ir::Param& param = *lowering.fn.param_of(tensor);
+  if (const Value* dynamic = lowering.fn.size_value(param, dim))
+    return lowering.scalars.at(dynamic);
+  return integer(param.spec.sizes.at(dim));
+}
 
 std::string tensor_name(const Lowering& lowering, const Value* tensor) {
   const ir::Param* param = lowering.fn.param_of(tensor);
@@ -123,11 +137,17 @@ ExprRef tensor_position(Lowering& lowering, const Op& op, int dim, const AccessP
 
 ExprRef tensor_limit(Lowering& lowering, const Op& op, int dim) {
   const ir::AccessView access(op);
-  const int64_t size = lowering.fn.param_of(access.tensor)->spec.sizes[dim];
-  if (!is_slice(access.indices[dim])) return integer(size);
-  const ExprRef limit = slice_limit(lowering, access.indices[dim]);
-  if (limit->kind == Expr::Kind::integer) return integer(std::min(limit->value, size));
-  return index_extremum(lowering, "min", limit, integer(size));
+  const ExprRef size = dimension_size(lowering, access.tensor, dim);
+  const Value* index = access.indices[dim];
+  if (!is_slice(index)) return size;
+  const ExprRef limit = slice_limit(lowering, index);
+  if (limit->kind == Expr::Kind::integer && size->kind == Expr::Kind::integer)
+    return integer(std::min(limit->value, size->value));
+  const ir::Param& param = *lowering.fn.param_of(access.tensor);
+  if (const Value* dynamic = lowering.fn.size_value(param, dim);
+      dynamic != nullptr && lowering.facts.is_less_equal(limit_value(index), dynamic))
+    return limit;
+  return index_extremum(lowering, "min", limit, size);
 }
 
 ExprRef access_guard(Lowering& lowering, const Op& op, const AccessPoint& point, int skip) {

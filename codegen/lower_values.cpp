@@ -398,7 +398,7 @@ ExprRef scalar_value(Lowering& lowering, const Value* value) {
     case OpKind::constant:
       return constant_value(op);
     case OpKind::dim:
-      return integer(lowering.fn.param_of(op.operand(0))->spec.sizes.at(op.integer(AttrKey::axis)));
+      return dimension_size(lowering, op.operand(0), op.integer(AttrKey::axis));
     case OpKind::slice_begin:
       return scalar_value(lowering, op.operand(0));
     case OpKind::slice_end:

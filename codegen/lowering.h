@@ -242,6 +242,8 @@ ExprRef tensor_limit(Lowering& lowering, const ir::Op& access, int dim);
 ExprRef access_guard(Lowering& lowering, const ir::Op& access, const AccessPoint& point,
                      int skip = -1);
 std::string tensor_name(const Lowering& lowering, const ir::Value* tensor);
+/// The size of a dimension of a parameter: a number, or the scalar that holds it.
+ExprRef dimension_size(const Lowering& lowering, const ir::Value* tensor, int64_t dim);
 ExprRef tensor_element(Lowering& lowering, const ir::Op& access, const AccessFacts& facts,
                        const AccessPoint& point);
 /// A pointer to a run of `vector` elements of a tile along `axis`, for a wide store: into the

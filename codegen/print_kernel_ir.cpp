@@ -16,10 +16,14 @@ std::string extents_text(const std::vector<int64_t>& extents) {
 
 std::string param_text(const KernelParam& param) {
   if (param.map)
-    return fmt::format("param {}: map of {} {} strides {} box [{}] swizzle {} from {}", param.name,
-                       to_string(param.map->dtype), extents_text(param.map->sizes),
-                       extents_text(param.map->strides), fmt::join(param.map->box, ","),
-                       param.map->swizzle, param.source);
+    return fmt::format(
+        "param {}: map of {} {} strides {} box [{}] swizzle {} from {}{}", param.name,
+        to_string(param.map->dtype), extents_text(param.map->sizes),
+        extents_text(param.map->strides), fmt::join(param.map->box, ","), param.map->swizzle,
+        param.source,
+        param.map->dynamic < 0
+            ? ""
+            : fmt::format(" sized {} in {}", param.map->size_source, param.map->dynamic));
   if (!param.tensor)
     return fmt::format("param {}: {} from {}", param.name, to_string(param.dtype), param.source);
   return fmt::format("param {}: {}* from {}{}{}", param.name, to_string(param.dtype), param.source,

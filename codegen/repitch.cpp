@@ -155,8 +155,9 @@ std::vector<int> params_to_repitch(const ir::Function& fn, const std::vector<boo
   std::vector<int> found;
   for (size_t i = 0; i < fn.params.size(); ++i) {
     const ir::Param& param = fn.params[i];
-    if (tensors.contains(param.value) && !written.at(i) && param.spec.elements() > 0 &&
-        !takes_tensor_map(param.spec) && takes_tensor_map(padded_spec(param.spec)))
+    if (tensors.contains(param.value) && !written.at(i) && !param.spec.dynamic &&
+        param.spec.elements() > 0 && !takes_tensor_map(param.spec) &&
+        takes_tensor_map(padded_spec(param.spec)))
       found.push_back(static_cast<int>(i));
   }
   return found;

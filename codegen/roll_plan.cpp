@@ -194,7 +194,9 @@ bool RollPlan::at_same_place(const Op& x, const Op& y) const {
   const ir::AccessView a(x), b(y);
   const ir::Param *p = fn_.param_of(a.tensor), *q = fn_.param_of(b.tensor);
   if (p == nullptr || q == nullptr || a.indices.size() != b.indices.size()) return false;
-  if (p->spec.sizes != q->spec.sizes || p->spec.strides != q->spec.strides) return false;
+  if (p->spec.sizes != q->spec.sizes || p->spec.strides != q->spec.strides ||
+      p->size_param != q->size_param)
+    return false;
   for (size_t i = 0; i < a.indices.size(); ++i) {
     const Value *s = a.indices[i], *t = b.indices[i];
     if (s->type.is_tile() || t->type.is_tile()) return false;

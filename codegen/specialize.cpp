@@ -22,12 +22,17 @@ ir::Function bind_blocks(const ir::Function& fn, const Config& config) {
   return bound;
 }
 
-/// Whether an index always addresses the dimension of `size` elements.
-bool always_inside(const ir::Facts& facts, const ir::Value* index, int64_t size) {
+/// Whether an index always addresses dimension `dim` of a tensor.
+bool always_inside(const ir::Function& fn, const ir::Facts& facts, const ir::Value* index,
+                   const ir::Param& param, int dim) {
   const ir::Range range = facts.range(first_position(index));
   if (range.min < 0) return false;
-  return index->type.kind == ir::Type::Kind::slice ? facts.slice_in_bounds(index, size)
-                                                   : range.max < size;
+  const bool slice = index->type.kind == ir::Type::Kind::slice;
+  if (const ir::Value* size = fn.size_value(param, dim))
+    return slice ? facts.slice_in_bounds(index, size)
+                 : index->type.is_scalar() && facts.is_less(index, size);
+  const int64_t size = param.spec.sizes[dim];
+  return slice ? facts.slice_in_bounds(index, size) : range.max < size;
 }
 
 /// The slice of the grid in whose direction blocks of a cluster are neighbours, if the last cluster
@@ -115,7 +120,7 @@ std::vector<int64_t> guard_of_access(const ir::Function& fn, const ir::Facts& fa
   internal_check(param != nullptr, "a memory operation on something that is no parameter");
   std::vector<int64_t> guard;
   for (size_t d = 0; d < access.indices.size(); ++d) {
-    if (!always_inside(facts, access.indices[d], param->spec.sizes[d]) ||
+    if (!always_inside(fn, facts, access.indices[d], *param, static_cast<int>(d)) ||
         !lanes_exist(facts, op, access.indices[d], overrun) ||
         (overrun != nullptr && depends_on(access.indices[d], overrun)))
       guard.push_back(static_cast<int64_t>(d));

@@ -98,6 +98,12 @@ void check_tensor_map(const TensorMapSpec& map, std::string_view tensor, int ali
   if (!problem.empty()) raise(ErrorId::config_tensor_map, {}, tensor, problem);
 }
 
+TensorMapSpec map_of_size(TensorMapSpec map, int64_t size) {
+  map.sizes.at(map.dynamic) = std::max<int64_t>(size, 1);
+  map.dynamic = map.size_source = -1;
+  return map;
+}
+
 std::vector<int64_t> map_strides(const TensorMapSpec& map) {
   std::vector<int64_t> strides;
   for (size_t i = 1; i < map.sizes.size(); ++i)

@@ -29,6 +29,10 @@ bool takes_tensor_map(const TensorSpec& tensor);
 void check_tensor_map(const TensorMapSpec& map, std::string_view tensor = "a tensor",
                       int alignment = kMapAlignment);
 
+/// The map for a tensor whose dynamic dimension has this size. Maps have no empty dimensions: one
+/// position, which nothing is copied from, stands for none.
+TensorMapSpec map_of_size(TensorMapSpec map, int64_t size);
+
 /// What cuTensorMapEncodeTiled calls globalStrides: bytes from one element to the next along every
 /// dimension but the first. A dimension of size 1, whose stride is never used, gets a legal one.
 std::vector<int64_t> map_strides(const TensorMapSpec& map);

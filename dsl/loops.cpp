@@ -56,7 +56,7 @@ Bound::Bound(const TileIndex& single, Loc loc)
 
 const ir::Value* Bound::value(Loc loc) const {
   if (value_ != nullptr) return value_;
-  return Trace::current("a loop's bound", loc).at(loc).index(size_.value());
+  return Trace::current("a loop's bound", loc).value_of(size_, loc);
 }
 
 LoopDim::LoopDim(const TileIndex& tile, Loc loc)
@@ -64,7 +64,7 @@ LoopDim::LoopDim(const TileIndex& tile, Loc loc)
       end(tile.single() ? Bound(tile, loc) : Bound(tile.end(loc), loc)) {}
 
 LoopDim in_steps(Bound begin, Bound end, Size step, Loc loc) {
-  if (step <= 0) raise(ErrorId::bad_step, loc, step);
+  if (known_size(step, "the step of a loop", loc) <= 0) raise(ErrorId::bad_step, loc, step);
   LoopDim dim(std::move(begin), std::move(end));
   dim.step = step;
   return dim;

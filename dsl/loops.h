@@ -77,9 +77,9 @@ class Bound {
 
   /// As an i64 scalar of the kernel.
   const ir::Value* value(Loc loc) const;
-  /// Of a C++ integer or a Size.
+  /// Of a C++ integer or a Size that is not dynamic.
   std::optional<int64_t> known() const {
-    return value_ != nullptr ? std::nullopt : std::optional(size_.value());
+    return value_ != nullptr || size_.dynamic() ? std::nullopt : std::optional(size_.value());
   }
 
  private:
@@ -291,7 +291,12 @@ class StaticRange {
  private:
   int64_t begin_, end_;
 };
-inline StaticRange static_range(Size n) { return {0, n.value()}; }
-inline StaticRange static_range(Size begin, Size end) { return {begin.value(), end.value()}; }
+inline StaticRange static_range(Size n, Loc loc = Loc::current()) {
+  return {0, dsl::known_size(n, "tw::static_range", loc)};
+}
+inline StaticRange static_range(Size begin, Size end, Loc loc = Loc::current()) {
+  return {dsl::known_size(begin, "tw::static_range", loc),
+          dsl::known_size(end, "tw::static_range", loc)};
+}
 
 }  // namespace tilewright

@@ -17,4 +17,11 @@ Operand::Operand(const TileIndex& index, Loc loc) : loc_(loc) {
   value_ = Operand(index.begin(loc), loc).value();
 }
 
+Operand::Operand(Size size, Loc loc) : loc_(loc) {
+  if (size.dynamic())
+    value_ = dsl::Trace::current("a size", loc).value_of(size, loc);
+  else
+    literal_ = size.value();
+}
+
 }  // namespace tilewright

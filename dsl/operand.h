@@ -15,7 +15,7 @@ class Operand {
  public:
   Operand(const Tile& tile, Loc loc = Loc::current());
   Operand(const TileIndex& index, Loc loc = Loc::current());  ///< one of tw::each: its position
-  Operand(Size size, Loc loc = Loc::current()) : literal_(size.value()), loc_(loc) {}
+  Operand(Size size, Loc loc = Loc::current());               ///< a dynamic one is an i64 scalar
   template <class T>
   requires std::is_arithmetic_v<T> Operand(T value, Loc loc = Loc::current())
       : literal_(dsl::Literal::widen(value)), loc_(loc) {}

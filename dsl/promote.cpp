@@ -56,6 +56,7 @@ class Promoter {
     target_.loc = source.loc;
     target_.axes = source.axes;
     target_.tunables = source.tunables;
+    target_.checks = source.checks;
     target_.results = source.results;
     for (const ir::Param& param : source.params) {
       ir::Value* value = target_.new_value(param.value->type);

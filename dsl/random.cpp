@@ -23,7 +23,7 @@ std::optional<int64_t> known_end(const Value* slice) {
 }
 
 int64_t size_of_dim(const char* what, const dsl::TileDim& dim, Loc loc) {
-  if (dim.slice() == nullptr) return dim.size().value();
+  if (dim.slice() == nullptr) return dsl::known_size(dim.size(), "a dimension of a tile", loc);
   const std::optional<int64_t> end = known_end(dim.slice());
   if (!end) raise(ErrorId::random_sizes, loc, what, dsl::describe(dim.slice()->type.shape));
   return *end;
@@ -38,10 +38,10 @@ const Value* numbers_of(const char* what, const std::vector<dsl::TileDim>& dims,
   ir::Shape shape;
   std::vector<const Value*> positions;
   for (const dsl::TileDim& dim : dims) {
-    if (dim.slice() == nullptr && dim.size() < 0) raise(ErrorId::bad_size, loc, dim.size());
-    positions.push_back(dim.slice() != nullptr
-                            ? builder.slice_index(dim.slice())
-                            : builder.iota(ir::Dim::constant(dim.size().value())));
+    const int64_t size = dim.slice() != nullptr ? 0 : size_of_dim(what, dim, loc);
+    if (size < 0) raise(ErrorId::bad_size, loc, size);
+    positions.push_back(dim.slice() != nullptr ? builder.slice_index(dim.slice())
+                                               : builder.iota(ir::Dim::constant(size)));
     shape.push_back(positions.back()->type.shape[0]);
   }
   const Value* sum = nullptr;
@@ -51,7 +51,8 @@ const Value* numbers_of(const char* what, const std::vector<dsl::TileDim>& dims,
     if (stride != 1)
       part = builder.binary(ir::Fn::mul, part, builder.fill(builder.index(stride), shape));
     sum = sum == nullptr ? part : builder.binary(ir::Fn::add, sum, part);
-    if (i > 0) stride *= sizes ? (*sizes)[i].value() : size_of_dim(what, dims[i], loc);
+    if (i > 0)
+      stride *= sizes ? dsl::known_size((*sizes)[i], what, loc) : size_of_dim(what, dims[i], loc);
   }
   return sum;
 }

@@ -16,8 +16,9 @@ using ir::Value;
 
 ir::Dim dim_of(const dsl::TileDim& dim, Loc loc) {
   if (dim.slice() != nullptr) return dim.slice()->type.shape[0];
-  if (dim.size() < 0) raise(ErrorId::bad_size, loc, dim.size());
-  return ir::Dim::constant(dim.size().value());
+  const int64_t size = dsl::known_size(dim.size(), "a dimension of a tile", loc);
+  if (size < 0) raise(ErrorId::bad_size, loc, size);
+  return ir::Dim::constant(size);
 }
 
 ir::Shape shape_of(std::initializer_list<dsl::TileDim> dims, Loc loc) {

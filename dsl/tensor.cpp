@@ -38,13 +38,24 @@ ir::Attr fill_of(const dsl::Literal& value, DType dtype, Loc loc) {
   return is_float(dtype) ? ir::Attr(static_cast<double>(number)) : ir::Attr(number);
 }
 
-TensorSpec result_spec(const std::vector<Size>& sizes, DType dtype, Loc loc) {
+// A result's spec, and the scalar parameter that holds its first size when that is dynamic.
+std::pair<TensorSpec, int> result_spec(const std::vector<Size>& sizes, DType dtype, Loc loc) {
   std::vector<int64_t> values;
+  int size_param = -1;
   for (Size size : sizes) {
-    if (size < 0) raise(ErrorId::bad_size, loc, size);
-    values.push_back(size.value());
+    if (size.dynamic() && values.empty()) {
+      const auto [param, limit] = Trace::current("tw::empty", loc).plain_size(size, loc);
+      size_param = param;
+      values.push_back(limit);
+      continue;
+    }
+    const int64_t known = dsl::known_size(size, "a size of a result other than the first", loc);
+    if (known < 0) raise(ErrorId::bad_size, loc, known);
+    values.push_back(known);
   }
-  return contiguous_spec(dtype, std::move(values));
+  TensorSpec spec = contiguous_spec(dtype, std::move(values));
+  spec.dynamic = size_param >= 0;
+  return {std::move(spec), size_param};
 }
 
 }  // namespace
@@ -72,6 +83,11 @@ dsl::TensorIndex::TensorIndex(const Tile& positions, Loc loc) : kind_(Kind::scal
   value_ = builder_at("an index of a tensor", loc).cast(operand.value(), DType::i64);
 }
 
+dsl::TensorIndex::TensorIndex(Size position, Loc loc)
+    : kind_(Kind::scalar), position_(position), loc_(loc) {
+  if (position.dynamic()) value_ = Trace::current("an index", loc).value_of(position, loc);
+}
+
 DType Tensor::dtype(Loc loc) const { return param_of(*this, "a tensor's dtype", loc).spec.dtype; }
 
 int Tensor::rank(Loc loc) const {
@@ -82,8 +98,14 @@ int Tensor::rank(Loc loc) const {
 Size Tensor::size(int dim, Loc loc) const {
   const ir::Param& param = param_of(*this, "a tensor's size", loc);
   const int at = position_of(dim, "size of " + name_of(param), loc);
-  if (window_ == nullptr) return param.spec.sizes[at];
+  Trace& trace = Trace::current("a tensor's size", loc);
+  const auto size_of = [&](int dim) {
+    return param.size_param >= 0 && dim == 0 ? trace.dynamic_size(*this)
+                                             : Size(param.spec.sizes[dim]);
+  };
+  if (window_ == nullptr) return size_of(at);
   const dsl::WindowDim& shown = window_->dims[at];
+  if (!shown.size && is_whole(shown, loc)) return size_of(shown.dim);
   if (!shown.size)
     raise(ErrorId::view_index, loc, fmt::format("the size of dimension {}", at), name_of(param),
           "this view begins and ends at positions known at run time only");
@@ -130,7 +152,8 @@ Tensor empty(std::initializer_list<Size> sizes, DType dtype, Loc loc) {
 }
 
 Tensor empty(const std::vector<Size>& sizes, DType dtype, Loc loc) {
-  return Trace::current("tw::empty", loc).add_result(result_spec(sizes, dtype, loc), loc);
+  auto [spec, size_param] = result_spec(sizes, dtype, loc);
+  return Trace::current("tw::empty", loc).add_result(std::move(spec), loc, {}, size_param);
 }
 
 Tensor empty_like(const Tensor& tensor, Loc loc) {
@@ -140,7 +163,8 @@ Tensor empty_like(const Tensor& tensor, Loc loc) {
 Tensor full_tensor(std::initializer_list<Size> sizes, const dsl::Literal& value, DType dtype,
                    Loc loc) {
   Trace& trace = Trace::current("tw::full_tensor", loc);
-  return trace.add_result(result_spec(sizes, dtype, loc), loc, fill_of(value, dtype, loc));
+  for (Size size : sizes) dsl::known_size(size, "a tensor that is filled first", loc);
+  return trace.add_result(result_spec(sizes, dtype, loc).first, loc, fill_of(value, dtype, loc));
 }
 
 Tensor zeros_tensor(std::initializer_list<Size> sizes, DType dtype, Loc loc) {

@@ -24,8 +24,7 @@ class TensorIndex {
   TensorIndex(const TileIndex& index, Loc loc = Loc::current());
   TensorIndex(const Tile& positions, Loc loc = Loc::current());
   TensorIndex(All, Loc loc = Loc::current()) : kind_(Kind::all), loc_(loc) {}
-  TensorIndex(Size position, Loc loc = Loc::current())
-      : kind_(Kind::scalar), position_(position), loc_(loc) {}
+  TensorIndex(Size position, Loc loc = Loc::current());
   template <std::integral T>
   TensorIndex(T position, Loc loc = Loc::current())
       : kind_(Kind::scalar), position_(position), loc_(loc) {}

@@ -35,7 +35,8 @@ class AccessMaker {
       : indices_(indices), loc_(indices.front().loc()), window_(tensor.window(loc_)) {
     Trace& trace = Trace::current("an index of a tensor", loc_);
     const ir::Param& param = trace.param(tensor, loc_);
-    spec_ = &param.spec;
+    fn_ = &trace.function();
+    param_ = &param;
     access_.tensor = param.value;
     access_.indices.resize(param.spec.sizes.size());
     trace.in_loop("an index of a tensor", loc_);
@@ -79,7 +80,7 @@ class AccessMaker {
   }
 
   bool is_whole(const WindowDim& dim) const {
-    return dim.begin.is(0) && dim.end.is(spec_->sizes[dim.dim]);
+    return dim.begin.is(0) && dim.end == end_of(*fn_, *param_, dim.dim);
   }
 
   const Value* index(const TensorIndex& index, const WindowDim& dim) {
@@ -110,6 +111,11 @@ class AccessMaker {
   }
 
   const Value* all(const WindowDim& dim) {
+    if (!dim.size && is_whole(dim))
+      raise(ErrorId::dynamic_size, loc_,
+            fmt::format("the size of dimension {} of {}", dim.dim,
+                        name_of_tensor(access_.tensor, "tensor ")),
+            "tw::all, which makes a tile as long as the dimension (loop over it with tw::tile)");
     if (!dim.size)
       raise(ErrorId::view_index, loc_, "tw::all", name_of_tensor(access_.tensor, ""),
             "how many positions the view has is known at run time only; loop over them with "
@@ -205,7 +211,8 @@ class AccessMaker {
   const std::vector<TensorIndex>& indices_;
   const Loc loc_;
   const Window window_;
-  const TensorSpec* spec_ = nullptr;
+  const ir::Function* fn_ = nullptr;
+  const ir::Param* param_ = nullptr;
   TensorAccess access_;
   ir::Shape tile_shape_;
   std::vector<Condition> conditions_;

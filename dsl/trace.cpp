@@ -151,8 +151,11 @@ int Trace::add_param(ir::Type type, ir::Param param) {
 
 void Trace::add_argument_tensor(TensorSpec spec, std::string name) {
   ir::Type type = ir::Type::tensor(spec.dtype, spec.rank());
-  arguments_.push_back(
-      {add_param(std::move(type), {nullptr, std::move(name), std::move(spec), false}), {}});
+  ir::Param param{nullptr, std::move(name), std::move(spec), false};
+  if (param.spec.dynamic)
+    param.size_param =
+        add_param(ir::Type::scalar(DType::i64), {nullptr, param.name + "_size", {}, false});
+  arguments_.push_back({add_param(std::move(type), std::move(param)), {}});
 }
 
 void Trace::add_argument_scalar(DType dtype, std::string name) {
@@ -170,12 +173,13 @@ Tensor Trace::argument_tensor(size_t index) const {
 
 Slot Trace::argument_scalar(size_t index) const { return arguments_.at(index).slot; }
 
-Tensor Trace::add_result(TensorSpec spec, Loc loc, std::optional<ir::Attr> fill) {
+Tensor Trace::add_result(TensorSpec spec, Loc loc, std::optional<ir::Attr> fill, int size_param) {
   check_left_early();
   last_loc_ = loc;
   if (in_loop()) raise(ErrorId::empty_in_loop, loc);
   ir::Type type = ir::Type::tensor(spec.dtype, spec.rank());
-  const int param = add_param(std::move(type), {nullptr, declared_name(loc), spec, true, fill});
+  const int param =
+      add_param(std::move(type), {nullptr, declared_name(loc), spec, true, fill, size_param});
   result_locs_.push_back(loc);
   return Tensor(param, number_);
 }
@@ -309,6 +313,7 @@ ir::Function Trace::finish(const std::vector<Tensor>& results) {
     recording_.fn.results.push_back(result.param());
   }
   check_results_written();
+  check_workspace_sizes();
   order_workspace_last();
   ir::Function fn = promote(recording_);
   check_grids(fn);

@@ -8,6 +8,7 @@
 
 #include "tilewright/dsl/loops.h"
 #include "tilewright/dsl/recording.h"
+#include "tilewright/dsl/size.h"
 #include "tilewright/dsl/tile.h"
 #include "tilewright/dsl/tunable.h"
 #include "tilewright/ir/builder.h"
@@ -56,9 +57,23 @@ class Trace {
   void skip_argument();
   Tensor argument_tensor(size_t index) const;
   Slot argument_scalar(size_t index) const;
-  /// A tensor that the kernel makes, each element `fill` at first if given. Errors: empty_in_loop.
-  Tensor add_result(TensorSpec spec, Loc loc, std::optional<ir::Attr> fill = std::nullopt);
+  /// A tensor that the kernel makes, each element `fill` at first if given; `size_param` as of
+  /// ir::Param. Errors: empty_in_loop.
+  Tensor add_result(TensorSpec spec, Loc loc, std::optional<ir::Attr> fill = std::nullopt,
+                    int size_param = -1);
   const ir::Param& param(const Tensor& tensor, Loc loc) const;  ///< Errors: foreign_value
+
+  // Dynamic sizes: computations that the kernel and the host can do, by number. All raise
+  // foreign_value for those of another trace.
+  Size dynamic_size(const Tensor& tensor);  ///< of its first dimension
+  int compute(ir::Fn fn, Size x, Size y);
+  std::string text_of(int number, uint32_t trace) const;
+  /// The size as an i64 scalar of the kernel, known or not.
+  const ir::Value* value_of(Size size, Loc loc);
+  /// The scalar parameter that has a dynamic size as its value, and the most that can be. Errors:
+  /// dynamic_size for those that are computed.
+  std::pair<int, int64_t> plain_size(Size size, Loc loc) const;
+  void add_check(SizeTest condition, std::string message, Loc loc);
 
   // Loops and branches.
   /// Opens the grid or a nest of sequential loops: one slice per dimension, in the innermost body.
@@ -105,11 +120,13 @@ class Trace {
   };
 
   void check_left_early();
+  const ir::SizeProgram& program(int number, uint32_t trace, Loc loc) const;
   const Variable& variable(Slot slot, Loc loc) const;
   void record(bool write, Slot slot, const ir::Value* value, Loc loc);
   void expect_axes_open(const ir::Type& type, Slot slot, Loc loc) const;
   int add_param(ir::Type type, ir::Param param);
   void check_results_written() const;
+  void check_workspace_sizes() const;
   void order_workspace_last();
   const Event* assignment_since(const ir::Region& region, const Mark& mark) const;
 
@@ -125,7 +142,8 @@ class Trace {
   std::vector<Argument> arguments_;
   std::vector<Loc> result_locs_;  ///< of the allocated parameters
   bool has_grid_ = false;
-  TunableValues tunables_;  ///< as the config has them
+  std::vector<ir::SizeProgram> sizes_;  ///< computations of dynamic sizes
+  TunableValues tunables_;              ///< as the config has them
   Loc left_early_;
   Loc last_loc_;
 };

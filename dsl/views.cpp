@@ -33,7 +33,8 @@ Position block_begin(const dsl::Bound& number, int64_t size, Loc loc) {
 
 dsl::Window Tensor::window(Loc loc) const {
   if (window_ != nullptr) return *window_;
-  return dsl::Window::all(Trace::current("a tensor", loc).param(*this, loc).spec);
+  Trace& trace = Trace::current("a tensor", loc);
+  return dsl::Window::all(trace.function(), trace.param(*this, loc));
 }
 
 Tensor Tensor::with(dsl::Window window, Loc loc) const {
@@ -67,6 +68,7 @@ Tensor Tensor::slice(int axis, const dsl::Bound& begin, const dsl::Bound& end, L
 }
 
 Tensor Tensor::narrow(int axis, const dsl::Bound& begin, Size size, Loc loc) const {
+  dsl::known_size(size, "the size of tensor.narrow", loc);
   if (const auto known = begin.known()) return slice(axis, begin, *known + size.value(), loc);
   const int at = position_of(axis, "narrow", loc);
   dsl::Window window = this->window(loc);
@@ -94,8 +96,9 @@ void Tensor::keep_within(const WindowDim& from, bool begin_inside, bool end_insi
 
 /// Whether it is all of a dimension of the parameter.
 bool Tensor::is_whole(const WindowDim& dim, Loc loc) const {
-  const ir::Param& param = Trace::current("a view of a tensor", loc).param(*this, loc);
-  return dim.begin.is(0) && dim.end.is(param.spec.sizes[dim.dim]);
+  Trace& trace = Trace::current("a view of a tensor", loc);
+  return dim.begin.is(0) &&
+         dim.end == dsl::end_of(trace.function(), trace.param(*this, loc), dim.dim);
 }
 
 void Tensor::raise_bounds(const std::string& begin, const std::string& end, int axis,
@@ -130,7 +133,7 @@ Tensor Tensor::tile(std::initializer_list<Size> block, std::initializer_list<dsl
                       count, block.size(), at.size()));
   dsl::Window window = this->window(loc);
   for (int d = 0; d < count; ++d) {
-    const int64_t size = std::data(block)[d].value();
+    const int64_t size = dsl::known_size(std::data(block)[d], "a block of tensor.tile", loc);
     if (size <= 0) raise(ErrorId::bad_block, loc, size);
     const dsl::Bound& number = std::data(at)[d];
     const WindowDim from = window.dims[d];

@@ -11,11 +11,19 @@ Position Position::of(const Bound& bound, Loc loc) {
   return {0, bound.value(loc)};
 }
 
-Window Window::all(const TensorSpec& spec) {
+Position end_of(const ir::Function& fn, const ir::Param& param, int dim) {
+  if (const ir::Value* size = fn.size_value(param, dim)) return {0, size};
+  return {param.spec.sizes[dim], nullptr};
+}
+
+Window Window::all(const ir::Function& fn, const ir::Param& param) {
   Window window;
-  for (int d = 0; d < spec.rank(); ++d)
-    window.dims.push_back({d, {0, nullptr}, {spec.sizes[d], nullptr}, spec.sizes[d]});
-  window.at.resize(spec.sizes.size());
+  for (int d = 0; d < param.spec.rank(); ++d) {
+    const Position end = end_of(fn, param, d);
+    const auto size = end.value == nullptr ? std::optional(end.known) : std::nullopt;
+    window.dims.push_back({d, {0, nullptr}, end, size});
+  }
+  window.at.resize(param.spec.sizes.size());
   return window;
 }
 

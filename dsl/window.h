@@ -17,7 +17,11 @@ struct Position {
 
   static Position of(const Bound& bound, Loc loc);
   bool is(int64_t position) const { return value == nullptr && known == position; }
+  friend bool operator==(const Position&, const Position&) = default;
 };
+
+/// Where dimension `dim` of a parameter ends.
+Position end_of(const ir::Function& fn, const ir::Param& param, int dim);
 
 /// One dimension of a view: positions begin .. end of a dimension of the parameter.
 struct WindowDim {
@@ -36,7 +40,7 @@ struct Window {
   std::vector<std::optional<Position>> at;  ///< by dimension of the parameter
   uint64_t frame = 0;                       ///< the innermost loop body it was made in
 
-  static Window all(const TensorSpec& spec);
+  static Window all(const ir::Function& fn, const ir::Param& param);
 };
 
 /// The sum and the lesser of two positions, at the trace's place.

@@ -438,6 +438,7 @@ Rewriter::Rewriter(const Function& source, const Rule& rule)
   target_.axes = source.axes;
   target_.tunables = source.tunables;
   target_.results = source.results;
+  target_.checks = source.checks;
   for (const Param& param : source.params) {
     Value* value = target_.new_value(param.value->type);
     value->name = param.value->name;

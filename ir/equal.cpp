@@ -68,7 +68,7 @@ bool same_params(const Function& a, const Function& b) {
          std::equal(a.params.begin(), a.params.end(), b.params.begin(), b.params.end(),
                     [](const Param& x, const Param& y) {
                       return x.value->type == y.value->type && x.spec == y.spec &&
-                             x.allocated == y.allocated &&
+                             x.size_param == y.size_param && x.allocated == y.allocated &&
                              x.fill.has_value() == y.fill.has_value() &&
                              (!x.fill || same_attribute(*x.fill, *y.fill));
                     });

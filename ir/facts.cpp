@@ -44,7 +44,11 @@ bool is_binary(const Value* value, Fn fn) {
 
 }  // namespace
 
-Facts::Facts(const Function& fn) : fn_(fn) { region(fn.body()); }
+Facts::Facts(const Function& fn) : fn_(fn) {
+  for (size_t i = 0; i < fn.params.size(); ++i)
+    if (const auto limit = fn.size_limit(i)) known_[fn.params[i].value] = {{0, *limit}, 1};
+  region(fn.body());
+}
 
 void Facts::region(const Region& region) {
   for (const Op* op : region.ops) {
@@ -117,7 +121,8 @@ Facts::Known Facts::evaluate(const Op& op) const {
       const Param* param = fn_.param_of(op.operand(0));
       if (param == nullptr) return {{0, kMax}, 1};
       const int64_t size = param->spec.sizes.at(op.integer(AttrKey::axis));
-      return {{size, size}, 1};
+      const bool dynamic = fn_.size_value(*param, op.integer(AttrKey::axis)) != nullptr;
+      return {{dynamic ? 0 : size, size}, 1};
     }
     case OpKind::iota: {
       const int64_t extent = fn_.extent(op.shape(AttrKey::shape)[0]);
@@ -268,8 +273,22 @@ bool Facts::slice_in_bounds(const Value* slice, const Value* bound) const {
   return slice_is_full(slice) && is_less_equal(span_of(slice).limit, bound);
 }
 
+/// Whether a check before each launch finds two sizes of tensors equal.
+bool Facts::checked_equal(const Value* x, const Value* y) const {
+  for (const LaunchCheck& check : fn_.checks) {
+    const SizeProgram& steps = check.condition;
+    const bool compares = steps.size() == 3 && steps[0].kind == SizeStep::Kind::size &&
+                          steps[1].kind == SizeStep::Kind::size && steps[2].fn == Fn::eq;
+    if (!compares) continue;
+    const Value* a = fn_.params.at(steps[0].value).value;
+    const Value* b = fn_.params.at(steps[1].value).value;
+    if ((x == a && y == b) || (x == b && y == a)) return true;
+  }
+  return false;
+}
+
 bool Facts::is_less_equal(const Value* x, const Value* y) const {
-  if (x == y || range(x).max <= range(y).min) return true;
+  if (x == y || range(x).max <= range(y).min || checked_equal(x, y)) return true;
   if (is_binary(x, Fn::min))
     return is_less_equal(x->def->operand(0), y) || is_less_equal(x->def->operand(1), y);
   if (is_binary(y, Fn::max))

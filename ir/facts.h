@@ -66,6 +66,7 @@ class Facts {
   Known evaluate_slice_part(const Op& op) const;
   Known begin_of(const Span& span) const;
   Span span_of(const Value* slice) const;
+  bool checked_equal(const Value* x, const Value* y) const;
   bool stays_full_when_moved(const Span& span) const;
   bool is_multiple_above(const Value* x, const Value* base, int64_t extent) const;
 

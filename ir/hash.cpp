@@ -16,7 +16,7 @@ uint64_t hash_text(std::string_view text) {
 }
 
 uint64_t hash(const Function& fn) {
-  return hash_text(print(fn, {.locations = false, .names = false}));
+  return hash_text(print(fn, {.locations = false, .names = false, .limits = false}));
 }
 
 std::string hex8(uint64_t hash) {

@@ -13,7 +13,8 @@ namespace tilewright::ir {
 uint64_t hash_text(std::string_view text);
 
 /// The hash of the text of `fn` without names and locations: renaming variables or moving the
-/// source does not change it; shapes, strides, block sizes and operations do.
+/// source does not change it, and neither do limits of dynamic sizes, for which the code is often
+/// the same; shapes, strides, block sizes and operations do.
 uint64_t hash(const Function& fn);
 
 /// Eight hexadecimal digits of a hash, for names of symbols and files.

@@ -120,6 +120,14 @@ size_t Function::launch_params() const {
   return count;
 }
 
+std::optional<int64_t> Function::size_limit(size_t param) const {
+  std::optional<int64_t> limit;
+  for (const Param& tensor : params)
+    if (tensor.size_param == static_cast<int>(param))
+      limit = std::min(limit.value_or(tensor.spec.sizes[0]), tensor.spec.sizes[0]);
+  return limit;
+}
+
 const Param* Function::param_of(const Value* value) const {
   for (const Param& param : params)
     if (param.value == value) return &param;

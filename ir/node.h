@@ -11,6 +11,7 @@
 
 #include "tilewright/ir/functions.h"
 #include "tilewright/ir/loc.h"
+#include "tilewright/ir/size_program.h"
 #include "tilewright/ir/type.h"
 
 namespace tilewright::ir {
@@ -115,6 +116,9 @@ struct Param {
   TensorSpec spec;                          ///< tensors only
   bool allocated = false;                   ///< made by tw::empty / tw::zeros_like, not passed in
   std::optional<Attr> fill = std::nullopt;  ///< allocated: the number every element has at first
+  /// Dynamic tensors: the i64 scalar parameter that holds the first size. A launch does not pass
+  /// such a scalar: it is the first size of the first tensor passed that names it.
+  int size_param = -1;
 
   bool is_tensor() const { return value->type.kind == Type::Kind::tensor; }
 };
@@ -133,7 +137,8 @@ class Function {
   std::vector<Param> params;
   std::vector<Axis> axes;
   std::vector<Tunable> tunables;
-  std::vector<int> results;  ///< indices of the parameters that the kernel returns, in order
+  std::vector<int> results;         ///< indices of the parameters that the kernel returns, in order
+  std::vector<LaunchCheck> checks;  ///< of dynamic sizes; no part of the text form
 
   const Region& body() const { return *body_; }
   Region* mutable_body() { return body_; }
@@ -149,6 +154,12 @@ class Function {
   size_t launch_params() const;
   /// The parameter that `value` is; null when it is none.
   const Param* param_of(const Value* value) const;
+  /// The scalar that holds the size of a dimension of a tensor parameter; null where the spec does.
+  const Value* size_value(const Param& param, int64_t dim) const {
+    return dim == 0 && param.size_param >= 0 ? params.at(param.size_param).value : nullptr;
+  }
+  /// Of a scalar that holds sizes of tensors: the most it can be. Nothing for other parameters.
+  std::optional<int64_t> size_limit(size_t param) const;
 
   // For builders: fresh nodes in this function's arena.
   Value* new_value(Type type);

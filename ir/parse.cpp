@@ -128,6 +128,7 @@ class Parser {
     if (peek().is(Token::Kind::mark, "[")) {
       param.spec = spec(dtype);
       param.value = make(Type::tensor(dtype, param.spec.rank()), token);
+      if (param.spec.dynamic) param.size_param = size_param(token.line);
       param.allocated = accept_word("allocated");
       if (param.allocated && accept("=")) param.fill = fill_of(dtype);
     } else {
@@ -136,6 +137,14 @@ class Parser {
     const_cast<Value*>(param.value)->index = static_cast<int>(fn_.params.size());
     show(token.text);
     fn_.params.push_back(std::move(param));
+  }
+
+  int size_param(int line) {
+    expect_word("sized");
+    const Param* scalar = fn_.param_of(use());
+    if (scalar == nullptr || scalar->value->type != Type::scalar(DType::i64))
+      fail_parse(line, "the size of a tensor must be an i64 parameter before it");
+    return static_cast<int>(scalar - fn_.params.data());
   }
 
   Attr fill_of(DType dtype) {
@@ -149,12 +158,18 @@ class Parser {
     const int line = peek().line;
     expect("[");
     std::vector<int64_t> sizes, strides;
+    const bool dynamic = accept("?");
+    if (dynamic && peek().kind != Token::Kind::number) {
+      sizes.push_back(kMostDynamic);
+      if (!peek().is(Token::Kind::mark, "]")) expect(",");
+    }
     list("]", [&] { sizes.push_back(integer()); });
     int64_t elements = 1;
     for (int64_t size : sizes)
       if (__builtin_mul_overflow(elements, std::max<int64_t>(size, 1), &elements))
         fail_parse(line, "a tensor has too many elements");
     TensorSpec spec = contiguous_spec(dtype, sizes);
+    spec.dynamic = dynamic;
     if (accept(":")) {
       expect("[");
       list("]", [&] { strides.push_back(integer()); });

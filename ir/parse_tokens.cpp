@@ -63,7 +63,7 @@ class Tokenizer {
     if (c == '"') return string();
     if (is_digit(c) || (c == '-' && (is_digit(peek(1)) || peek(1) == 'i'))) return number();
     if (c == '-' && peek(1) == '>') return mark(2);
-    if (std::string_view("(){}[]<>,:=@").find(c) != std::string_view::npos) return mark(1);
+    if (std::string_view("(){}[]<>,:=@?").find(c) != std::string_view::npos) return mark(1);
     fail_parse(line_, "unexpected character '{}'",
                std::isprint(static_cast<unsigned char>(c))
                    ? std::string(1, c)

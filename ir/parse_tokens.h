@@ -17,7 +17,7 @@ struct Token {
     value,   ///< %name, without the %
     number,  ///< -12, 0.5, 1e-30, -inf
     string,  ///< with the escapes resolved
-    mark,    ///< one of ( ) { } [ ] < > , : = @ or ->
+    mark,    ///< one of ( ) { } [ ] < > , : = @ ? or ->
     end,
   };
   Kind kind = Kind::end;

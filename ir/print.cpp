@@ -71,7 +71,11 @@ class Printer {
   void param(const Param& param) {
     const std::string& name = param.name.empty() ? param.value->name : param.name;
     text_ += define(param.value, name) + ": ";
-    text_ += param.is_tensor() ? to_string(param.spec) : to_string(param.value->type);
+    if (param.is_tensor())
+      text_ += to_string(options_.limits ? param.spec : without_limit(param.spec));
+    else
+      text_ += to_string(param.value->type);
+    if (const Value* size = fn_.size_value(param, 0)) text_ += " sized " + use(size);
     if (param.allocated) text_ += " allocated";
     if (param.fill) text_ += " = " + to_string(*param.fill);
   }

@@ -10,6 +10,7 @@ namespace tilewright::ir {
 struct PrintOptions {
   bool locations = false;  ///< append loc("file":line) where known
   bool names = true;       ///< the user's names; else values are numbered and nothing is named
+  bool limits = true;      ///< of dynamic sizes
 };
 
 /// Deterministic text of `fn`, one operation a line. Values are %name (made unique: %acc, %acc.1)

@@ -65,6 +65,7 @@ const Value* simplify_reduce(Maker&, const Candidate& op) {
 const Value* simplify_dim(Maker& make, const Candidate& op) {
   const Param* param = make.function().param_of(op.operand(0));
   if (param == nullptr) return nullptr;
+  if (make.function().size_value(*param, op.attribute<int64_t>(AttrKey::axis))) return nullptr;
   const int64_t size = param->spec.sizes.at(op.attribute<int64_t>(AttrKey::axis));
   return make.constant(Scalar::of(DType::i64, size), {});
 }

@@ -68,8 +68,23 @@ TensorSpec contiguous_spec(DType dtype, std::vector<int64_t> sizes, int alignmen
   return {dtype, std::move(sizes), std::move(strides), alignment};
 }
 
+TensorSpec dynamic_spec(DType dtype, std::vector<int64_t> sizes, int alignment) {
+  TensorSpec spec = contiguous_spec(dtype, std::move(sizes), alignment);
+  spec.dynamic = !spec.sizes.empty();
+  return spec;
+}
+
+TensorSpec without_limit(TensorSpec spec) {
+  if (spec.dynamic) spec.sizes[0] = kMostDynamic;
+  return spec;
+}
+
 std::string to_string(const TensorSpec& spec) {
-  std::string text = fmt::format("{}[{}]", to_string(spec.dtype), fmt::join(spec.sizes, ","));
+  std::string sizes = fmt::format("{}", fmt::join(spec.sizes, ","));
+  if (spec.dynamic && spec.sizes[0] == kMostDynamic)
+    sizes = fmt::format("{}", fmt::join(spec.sizes.begin() + 1, spec.sizes.end(), ","));
+  if (spec.dynamic) sizes = (spec.sizes[0] < kMostDynamic || spec.rank() == 1 ? "?" : "?,") + sizes;
+  std::string text = fmt::format("{}[{}]", to_string(spec.dtype), sizes);
   if (spec.strides != contiguous_spec(spec.dtype, spec.sizes).strides)
     text += fmt::format(":[{}]", fmt::join(spec.strides, ","));
   if (spec.alignment != 16) text += fmt::format("@{}", spec.alignment);

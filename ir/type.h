@@ -26,12 +26,14 @@ bool is_integer(DType dtype);       ///< i8, u8, i16, i32, i64
 int float_digits(DType dtype);      ///< significand bits of a float type, the hidden one included
 
 /// The memory of one tensor: dtype, sizes and element strides, and the alignment (bytes, a power of
-/// two) its base pointer is known to have.
+/// two) its base pointer is known to have. A dynamic one has any first size up to sizes[0], known
+/// when a kernel is launched; what follows from the sizes then is the most it can be.
 struct TensorSpec {
   DType dtype = DType::f32;
   std::vector<int64_t> sizes;
   std::vector<int64_t> strides;
   int alignment = 16;
+  bool dynamic = false;
 
   int rank() const { return static_cast<int>(sizes.size()); }
   int64_t elements() const;
@@ -42,7 +44,15 @@ struct TensorSpec {
 
 /// A row-major spec of the given sizes.
 TensorSpec contiguous_spec(DType dtype, std::vector<int64_t> sizes, int alignment = 16);
-/// "f32[1000,999]", with ":[s0,s1]" strides when not row-major and "@N" when alignment is not 16.
+/// The largest first size of a dynamic tensor; what "?" stands for.
+inline constexpr int64_t kMostDynamic = int64_t{1} << 30;
+/// A row-major spec whose first size is dynamic: `dynamic_spec(bf16, {1024, 4096})` has at most
+/// 1024 rows. Without sizes it is the same as contiguous_spec.
+TensorSpec dynamic_spec(DType dtype, std::vector<int64_t> sizes, int alignment = 16);
+/// The same spec; of a dynamic one, with kMostDynamic as the limit.
+TensorSpec without_limit(TensorSpec spec);
+/// "f32[1000,999]", with ":[s0,s1]" strides when not row-major and "@N" when alignment is not 16;
+/// "f32[?1024,999]" for at most 1024 rows, "f32[?,999]" for at most kMostDynamic.
 std::string to_string(const TensorSpec& spec);
 
 namespace ir {

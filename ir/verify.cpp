@@ -12,6 +12,14 @@
 namespace tilewright::ir {
 namespace {
 
+/// Whether a tensor has a scalar for its size just when it is dynamic.
+bool has_size(const Function& fn, const Param& param) {
+  if (!param.spec.dynamic) return param.size_param < 0;
+  return param.spec.rank() > 0 && !param.fill && param.size_param >= 0 &&
+         param.size_param < static_cast<int>(fn.params.size()) &&
+         fn.params[param.size_param].value->type == Type::scalar(DType::i64);
+}
+
 std::string header_fault(const Function& fn) {
   for (const Axis& axis : fn.axes)
     if (axis.block < 0) return "the block size of an axis is negative";
@@ -27,6 +35,7 @@ std::string header_fault(const Function& fn) {
     if (type.rank != param.spec.rank() || type.dtype != param.spec.dtype ||
         param.spec.strides.size() != param.spec.sizes.size())
       return "the type and the spec of a parameter differ";
+    if (!has_size(fn, param)) return "the size of a dynamic tensor is no scalar parameter";
   }
   for (size_t i = fn.launch_params(); i > 0; --i)
     if (fn.is_workspace(i - 1)) return "a tensor that is no result stands before one that is";

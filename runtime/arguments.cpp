@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 
 #include "tilewright/ir/error.h"
@@ -23,7 +24,10 @@ int key_alignment(const TensorView& view) {
   return view.data() == nullptr ? 0 : view.alignment();
 }
 
-void append_tensor(const TensorView& view, std::vector<uint64_t>& key) {
+// Set in the word of a dynamic size.
+constexpr uint64_t kDynamicSize = uint64_t{1} << 63;
+
+void append_tensor(const TensorView& view, bool dynamic, std::vector<uint64_t>& key) {
   const int rank = view.rank();
   const size_t at = key.size();
   key.resize(at + 1 + 2 * static_cast<size_t>(rank));
@@ -32,6 +36,7 @@ void append_tensor(const TensorView& view, std::vector<uint64_t>& key) {
   std::array<int64_t, TensorView::max_rank> strides;
   view.normalized_strides(strides.data());
   std::memcpy(to, view.sizes().data(), sizeof(int64_t) * static_cast<size_t>(rank));
+  if (dynamic) to[0] = kDynamicSize | static_cast<uint64_t>(dynamic_limit(view.size(0)));
   std::memcpy(to + rank, strides.data(), sizeof(int64_t) * static_cast<size_t>(rank));
 }
 
@@ -77,10 +82,25 @@ struct CheckedPointers {
 
 }  // namespace
 
+int64_t dynamic_limit(int64_t size) {
+  constexpr int64_t least = 16, fine = 4096, coarse = 65536;
+  if (size > coarse) return kMostDynamic;
+  if (size > fine) return coarse;
+  return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max(size, least))));
+}
+
+bool can_be_dynamic(const TensorView& view) {
+  if (view.rank() == 0 || view.size(0) > kMostDynamic) return false;
+  if (view.size(0) <= 1 || view.empty()) return true;
+  int64_t last = 0;  // element of a row
+  for (int d = 1; d < view.rank(); ++d) last += (view.size(d) - 1) * view.stride(d);
+  return view.stride(0) > last;
+}
+
 void append_key(std::span<const Argument> args, std::vector<uint64_t>& key) {
   for (const Argument& arg : args) {
     if (arg.view != nullptr)
-      append_tensor(*arg.view, key);
+      append_tensor(*arg.view, arg.dynamic, key);
     else
       key.push_back(head_word(false, arg.dtype, 0, 0, Device::cpu()));
   }
@@ -116,10 +136,55 @@ std::vector<SharedMemory> find_sharing(std::span<const Argument> args) {
 }
 
 void check_result(std::string_view kernel, const ir::Param& param, const TensorView& view) {
-  if (view.dtype() == param.spec.dtype && std::ranges::equal(view.sizes(), param.spec.sizes))
-    return;
-  raise(ErrorId::out_spec, {}, kernel, param.name, shape_text(param.spec.dtype, param.spec.sizes),
+  const TensorSpec& spec = param.spec;
+  bool same = view.dtype() == spec.dtype && view.rank() == spec.rank();
+  for (int d = spec.dynamic ? 1 : 0; same && d < spec.rank(); ++d)
+    same = view.size(d) == spec.sizes[static_cast<size_t>(d)];
+  if (same) return;
+  raise(ErrorId::out_spec, {}, kernel, param.name, shape_text(spec.dtype, spec.sizes),
         shape_text(view.dtype(), view.sizes()));
+}
+
+namespace {
+
+// "(a.size(0) is 7, b.size(0) is 8)"
+std::string sizes_text(const ir::Function& fn, const ir::SizeProgram& program,
+                       std::span<const Argument> args) {
+  std::string text;
+  for (const ir::Param& param : fn.params) {
+    const ir::SizeStep step{ir::SizeStep::Kind::size, param.size_param};
+    if (param.size_param < 0 || param.allocated || !std::ranges::count(program, step)) continue;
+    text += fmt::format("{}{}.size(0) is {}", text.empty() ? "" : ", ", param.name,
+                        args[static_cast<size_t>(param.size_param)].bits);
+  }
+  return text.empty() ? text : " (" + text + ")";
+}
+
+}  // namespace
+
+void check_dynamic(const ir::Function& fn, std::span<const Argument> args) {
+  for (size_t i = 0; i < args.size(); ++i) {
+    const ir::Param& param = fn.params[i];
+    if (!param.allocated || !param.spec.dynamic) continue;
+    const TensorView& view = *args[i].view;
+    const auto size = static_cast<int64_t>(args[static_cast<size_t>(param.size_param)].bits);
+    if (view.size(0) != size) {
+      std::vector<int64_t> sizes = param.spec.sizes;
+      sizes[0] = size;
+      raise(ErrorId::out_spec, {}, fn.name, param.name, shape_text(param.spec.dtype, sizes),
+            shape_text(view.dtype(), view.sizes()));
+    }
+    if (!can_be_dynamic(view) && overlaps_itself(view))
+      raise(ErrorId::output_overlap, {}, fn.name, param.name, fmt::join(view.sizes(), ","),
+            fmt::join(view.strides(), ","));
+  }
+  const auto size = [&](int param) {
+    return static_cast<int64_t>(args[static_cast<size_t>(param)].bits);
+  };
+  for (const ir::LaunchCheck& check : fn.checks)
+    if (ir::evaluate(check.condition, size, check.loc) == 0)
+      raise(ErrorId::check_failed, check.loc,
+            check.message + sizes_text(fn, check.condition, args));
 }
 
 void check_arguments(const ir::Function& fn, const std::vector<bool>& written,

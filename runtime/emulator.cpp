@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <exception>
 #include <limits>
 #include <optional>
 #include <thread>
 
+#include "tilewright/codegen/tensor_map.h"
 #include "tilewright/ir/error.h"
 #include "tilewright/ir/host_function.h"
 #include "tilewright/runtime/emulator_cluster.h"
@@ -196,11 +198,16 @@ class PlanRun {
   }
 
   // The memory of an argument. A tensor map is our own description of the tensor.
-  EmulatedTensorMap value_of(const codegen::KernelParam& param) const {
+  EmulatedTensorMap value_of(const codegen::KernelParam& param) {
     EmulatedTensorMap value;
     void* data = param.tensor ? memory_.pointer(param.source) : nullptr;
     if (param.map) {
       value.spec = &*param.map;
+      if (param.map->dynamic >= 0) {
+        const auto size = arguments_[static_cast<size_t>(param.map->size_source)].bits;
+        value.spec =
+            &maps_.emplace_back(codegen::map_of_size(*param.map, static_cast<int64_t>(size)));
+      }
       value.base = static_cast<std::byte*>(data);
     } else {
       value.mark = param.tensor ? reinterpret_cast<uintptr_t>(data)
@@ -263,6 +270,7 @@ class PlanRun {
   std::vector<std::string> names_;
   std::vector<int64_t> workspace_;
   EmulatorMemory memory_;
+  std::deque<codegen::TensorMapSpec> maps_;  // of dynamic sizes
   Emulation result_;
 };
 

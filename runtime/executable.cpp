@@ -182,7 +182,9 @@ void Executable::run(const KernelLaunch& kernel, std::span<ParamValue> values,
     pointers.values()[i] = &value;
     if (kernel.maps[i] == nullptr) continue;
     TensorMap& map = maps.values()[next_map++];
-    map = kernel.maps[i]->get(value.bits);
+    const int size = kernel.maps[i]->size_source();
+    map = kernel.maps[i]->get(
+        value.bits, size < 0 ? 0 : static_cast<int64_t>(params[static_cast<size_t>(size)].bits));
     pointers.values()[i] = &map;
   }
   launch_kernel(kernel.function, shape, stream, pointers.values().data(), kernel.symbol);

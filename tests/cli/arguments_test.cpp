@@ -32,7 +32,8 @@ TEST(Arguments, TensorsAreRowMajorUnlessStridesAreGiven) {
 TEST(Arguments, TextOfASpecReadsBack) {
   for (const TensorSpec& spec :
        {TensorSpec{DType::f32, {8, 8}, {16, 1}, 4}, contiguous_spec(DType::u8, {7}),
-        TensorSpec{DType::i64, {2, 3, 4}, {1, 2, 6}, 8}})
+        TensorSpec{DType::i64, {2, 3, 4}, {1, 2, 6}, 8}, dynamic_spec(DType::f32, {7, 8}),
+        dynamic_spec(DType::f32, {kMostDynamic, 8}, 4), dynamic_spec(DType::f32, {kMostDynamic})})
     EXPECT_EQ(tensor(to_string(spec)).spec, spec) << to_string(spec);
 }
 

@@ -130,6 +130,14 @@ TEST(Program, RunsAndChecks) {
   expect_output(tilewright("run vector_add 'i32[0]' 'i32[0]' --check"), 0, {"i32[0]"});
 }
 
+TEST(Program, TakesDynamicSizes) {
+  expect_output(tilewright("show matmul 'f32[?64,8]' 'f32[8,9]' --emit tile-ir"), 0,
+                {"%a_size: i64, %a: f32[?64,8] sized %a_size", "f32[?64,9] sized %a_size"});
+  expect_output(tilewright("run matmul 'f32[?40,8]' 'f32[8,9]' --check"), 0, {"f32[40,9]", ": ok"});
+  expect_output(tilewright("run matmul 'f32[?,8]' 'f32[8,9]'"), 1, {"f32[?,8]", "behind the '?'"});
+  expect_output(tilewright("explain matmul 'f32[?64,8]' 'f32[8,9]'"), 1, {"the size itself"});
+}
+
 TEST(Program, SeedsChooseTheContents) {
   const std::string run = "run vector_add 'f32[4]' 'f32[4]' --seed ";
   const auto elements = [](const CommandResult& result) {

@@ -133,6 +133,8 @@ constexpr BadText kBadHeaders[] = {
     {"func @f(%a: f32[4,4]:[4,9223372036854775807]) {}", "strides of a tensor are too large"},
     {"func @f(%a: f32[4]@3) {}", "power of two"},
     {"func @f(%a: f32[4], %a: f32[4]) {}", "%a is defined twice"},
+    {"func @f(%a: f32[?4]) {}", "expected 'sized', found ')'"},
+    {"func @f(%n: i32, %a: f32[?,4] sized %n) {}", "must be an i64 parameter before it"},
     {"func @f(%a: f32 allocated) {}", "expected ')', found 'allocated'"},
     {"func @f(%a: f32[4]) -> (%b) {}", "%b is not defined"},
     {"func @f(%a: f32) -> (%a) {}", "a result is not a tensor"},

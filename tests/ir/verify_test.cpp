@@ -61,6 +61,10 @@ TEST(Verify, Header) {
   fn = parse(kSmall);
   fn.params[1].allocated = true;
   expect_fault(fn, "a scalar parameter is marked allocated");
+  fn = parse("func @f(%n: i64, %a: f32[?4] sized %n) {\n}\n");
+  EXPECT_NO_THROW(verify(fn, "parse"));
+  fn.params[1].size_param = -1;
+  expect_fault(fn, "the size of a dynamic tensor is no scalar parameter");
 }
 
 TEST(Verify, Attributes) {

@@ -173,5 +173,28 @@ TEST_F(Policy, PrepareRaisesTheFirstErrorAfterAll) {
   EXPECT_EQ(fake_.loaded_modules, loaded);
 }
 
+TEST_F(Policy, DynamicSizesCompileFewKernelsAndNoneAfterPrepare) {
+  const auto product = testing::make_product(fresh_name());
+  const TensorSpec weights = contiguous_spec(DType::f32, {24, 40});
+  const int before = fake_.loaded_modules;
+  product.prepare({{dynamic_spec(DType::f32, {4096, 24}), weights}});
+  const Array a(Device::cuda(0), {4096, 24}, DType::f32),
+      c(Device::cuda(0), {4096, 40}, DType::f32), b(Device::cuda(0), {24, 40}, DType::f32);
+  const int loaded = fake_.loaded_modules;
+  const Stream stream = Stream::create();
+  fake_.capturing = stream.handle();  // where compiling would be an error
+  fake_.recording = false;
+  for (int64_t m = 0; m <= 4096; ++m)
+    product.launch({.stream = stream, .out = {c.slice(0, 0, m)}, .tune = TunePolicy::frozen},
+                   a.slice(0, 0, m), b);
+  fake_.recording = true;
+  EXPECT_EQ(fake_.loaded_modules, loaded);
+  EXPECT_LE(loaded - before, 12);
+  product.launch({.stream = stream, .out = {c.slice(0, 0, 130)}}, a.slice(0, 0, 130), b);
+  const uint64_t blocks = fake_.launches.back().grid;
+  product.launch({.stream = stream, .out = {c.slice(0, 0, 250)}}, a.slice(0, 0, 250), b);
+  EXPECT_GT(fake_.launches.back().grid, blocks);
+}
+
 }  // namespace
 }  // namespace tilewright

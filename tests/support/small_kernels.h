@@ -43,8 +43,8 @@ inline auto make_sum_and_difference() {
 }
 
 /// c = a b.
-inline auto make_product() {
-  return kernel("product", [](Tensor a, Tensor b) {
+inline auto make_product(std::string name = "product") {
+  return kernel(std::move(name), [](Tensor a, Tensor b) {
     auto [m, k] = sizes<2>(a);
     const Size n = b.size(1);
     Tensor c = empty({m, n}, a.dtype());
