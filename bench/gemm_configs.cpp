@@ -73,7 +73,7 @@ constexpr const char* kHandSet = R"([
   {"shape":"bf16 grouped *",
    "config":{"block":[128,256,64],"warps":8,"stages":4,"copy":"tma","matrix":"wgmma","persistent":true,"group":8}},
   {"shape":"bf16 x *",
-   "config":{"block":[16,64,128],"warps":4,"stages":8,"copy":"tma","matrix":"wgmma"}},
+   "config":{"block":[16,128,128],"warps":8,"stages":4,"copy":"tma","matrix":"wgmma","split_k":2}},
   {"shape":"*f16 *",
    "config":{"block":[128,256,64],"warps":8,"stages":4,"copy":"tma","matrix":"wgmma","persistent":true,"cluster":2,"group":8}},
   {"shape":"f8e4m3 fast 8192x*",
@@ -82,6 +82,8 @@ constexpr const char* kHandSet = R"([
    "config":{"block":[128,256,128],"warps":8,"stages":4,"copy":"tma","matrix":"wgmma","persistent":true,"cluster":2,"group":8}},
   {"shape":"i8 *",
    "config":{"block":[128,256,128],"warps":8,"stages":4,"copy":"tma","matrix":"wgmma","persistent":true,"cluster":2,"group":8}},
+  {"shape":"tf32x3 *",
+   "config":{"block":[128,256,32],"warps":8,"stages":4,"copy":"tma","matrix":"wgmma","persistent":true,"group":8}},
   {"shape":"tf32 nt *",
    "config":{"block":[128,256,32],"warps":8,"stages":4,"copy":"tma","matrix":"wgmma","persistent":true,"cluster":2,"group":8}}
 ])";

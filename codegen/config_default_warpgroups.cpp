@@ -5,6 +5,7 @@
 #include <map>
 
 #include "tilewright/codegen/known_value.h"
+#include "tilewright/codegen/low_part.h"
 #include "tilewright/codegen/matrix_unit.h"
 #include "tilewright/codegen/passes.h"
 #include "tilewright/codegen/plan.h"
@@ -39,6 +40,7 @@ struct Product {
   int m_axis = -1, n_axis = -1, k_axis = -1;
   int64_t m = 1, n = 1, k = 1, batch = 1;
   int bytes = 2;         // of an operand's element
+  bool parts = false;    // whether its low part is kept beside it
   int result_bytes = 2;  // of a stored one
   bool stored_by_map = true;
 };
@@ -81,8 +83,9 @@ std::optional<Product> find_product(const ir::Function& fn, const Target& target
     product.n_axis = b[1].axis;
     product.k_axis = a[1].axis;
     product.bytes = size_of(op.operand(0)->type.dtype);
+    product.parts = has_parts(op);
     if (found && (found->m_axis != product.m_axis || found->n_axis != product.n_axis ||
-                  found->bytes != product.bytes))
+                  found->bytes != product.bytes || found->parts != product.parts))
       fits = false;
     if (!found) found = product;
   });
@@ -138,7 +141,8 @@ int64_t result_bytes(const Product& product, const Choice& choice) {
 /// Sets the number of stages that fit; false when fewer than three do.
 bool choose_stages(const Product& product, const Target& target, Choice& choice) {
   const int64_t stage = (choice.m + choice.n) * choice.k * product.bytes;
-  const int64_t room = target.shared_bytes - 2048 - result_bytes(product, choice);
+  const int64_t low = product.parts ? std::max(choice.m, choice.n) * choice.k * product.bytes : 0;
+  const int64_t room = target.shared_bytes - 2048 - result_bytes(product, choice) - low;
   choice.stages = static_cast<int>(std::min<int64_t>(8, room / stage));
   return choice.stages >= 3;
 }
@@ -156,7 +160,8 @@ double clocks_of(const Product& product, const Target& target, const Choice& cho
   // Few rows are computed transposed: 64 columns are the instruction's rows then.
   const int64_t area =
       choice.m % 64 == 0 ? choice.m * choice.n : std::max<int64_t>(choice.m, 8) * choice.n;
-  const double multiply = static_cast<double>(area * choice.k) * product.bytes / kProductBytes;
+  const double multiply = (product.parts ? 3 : 1) * static_cast<double>(area * choice.k) *
+                          product.bytes / kProductBytes;
   const double load =
       static_cast<double>((choice.m + choice.n) * choice.k * product.bytes) / kLoadBytes;
   const double end = static_cast<double>(choice.m * choice.n) / kStoreElements / choice.split;

@@ -8,6 +8,7 @@
 
 #include "tilewright/codegen/dot_operands.h"
 #include "tilewright/codegen/layout.h"
+#include "tilewright/codegen/low_part.h"
 #include "tilewright/codegen/matrix_layouts.h"
 #include "tilewright/codegen/matrix_unit.h"
 #include "tilewright/codegen/orient_dots.h"
@@ -66,7 +67,7 @@ class Estimate {
       if (op.kind == OpKind::store) note_store(op);
     });
     for (const auto& [region, staged] : rings_) {
-      int64_t sum = 0;
+      int64_t sum = low_parts_[region];
       for (const auto& [value, bytes] : staged) sum += bytes;
       needs_.shared_bytes = std::max(needs_.shared_bytes, sum);
     }
@@ -157,10 +158,12 @@ class Estimate {
   void note_operand(const Op& dot, int operand) {
     const Value* value = dot.operand(operand);
     const OperandHome home = home_of(dot, operand);
+    const int64_t bytes = tile_elements(value->type.shape, blocks_) * size_of(value->type.dtype);
+    const bool by_wgmma = accumulators_.at(dot.result()) == MatrixUnit::wgmma;
+    if (by_wgmma && has_parts(dot) && home != OperandHome::registers)
+      low_parts_[dot.parent] += bytes;
     if (home == OperandHome::copied) return note_ring(dot, load_behind(value, true));
-    if (home == OperandHome::staged)
-      rings_[dot.parent][value] =
-          tile_elements(value->type.shape, blocks_) * size_of(value->type.dtype);
+    if (home == OperandHome::staged) rings_[dot.parent][value] = bytes;
     if (accumulators_.at(dot.result()) == MatrixUnit::fma) return;
     for (const Op* load : loads_behind(value)) note_ring(dot, load);
   }
@@ -172,7 +175,8 @@ class Estimate {
     const auto extents = extents_of(dot.result()->type.shape);
     const int first = is_transposed_for_wgmma(fn_, dot, extents[0], extents[1]) ? 1 : 0;
     const bool loaded = load_behind(dot.operand(operand), false) != nullptr;
-    if (loaded && (operand != first || wgmma_reads_as_stored(fn_, dot, operand)))
+    if (loaded &&
+        (operand != first || (wgmma_reads_as_stored(fn_, dot, operand) && !has_parts(dot))))
       return OperandHome::copied;
     return operand == first ? OperandHome::registers : OperandHome::staged;
   }
@@ -265,6 +269,7 @@ class Estimate {
   std::map<const Value*, MatrixUnit> accumulators_;
   std::set<std::vector<int64_t>> mma_shapes_;  // extents of what mma computes
   std::map<const Region*, std::map<const Value*, int64_t>> rings_;
+  std::map<const Region*, int64_t> low_parts_;  // bytes
   ConfigNeeds needs_;
 };
 

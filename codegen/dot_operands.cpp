@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tilewright/codegen/access.h"
+#include "tilewright/codegen/low_part.h"
 #include "tilewright/codegen/matrix_layouts.h"
 #include "tilewright/codegen/matrix_unit.h"
 #include "tilewright/codegen/mma_fragments.h"
@@ -51,8 +52,8 @@ bool wgmma_reads_as_stored(const ir::Function& fn, const Op& dot, int operand) {
 OperandHome operand_home(const ir::Function& fn, const Op& dot, int operand, const Config& config,
                          const Target& target) {
   const MatrixUnit unit = unit_of(dot, config, target);
-  const bool as_stored =
-      unit != MatrixUnit::wgmma || operand != 0 || wgmma_reads_as_stored(fn, dot, operand);
+  const bool as_stored = unit != MatrixUnit::wgmma || operand != 0 ||
+                         (wgmma_reads_as_stored(fn, dot, operand) && !has_parts(dot));
   if (as_stored && load_behind(dot.operand(operand), unit == MatrixUnit::fma) != nullptr)
     return OperandHome::copied;
   const bool takes_registers =

@@ -1,4 +1,5 @@
 #include "tilewright/codegen/dot_operands.h"
+#include "tilewright/codegen/low_part.h"
 #include "tilewright/codegen/lowering.h"
 #include "tilewright/codegen/matrix_operand.h"
 #include "tilewright/codegen/matrix_unit.h"
@@ -31,9 +32,10 @@ Split split_of(const Layout& layout) {
   return split;
 }
 
-/// An operand whose rows (of a) or columns (of b) begin at `outer`, from depth `k` on.
+/// An operand whose rows (of a) or columns (of b) begin at `outer`, from depth `k` on; in the
+/// buffer `low` its low part.
 ExprRef operand_at(const Lowering& lowering, const Op& op, int operand, const ExprRef& outer,
-                   const ExprRef& k) {
+                   const ExprRef& k, const std::string& low = "") {
   const OperandView view = view_of(op.operand(operand));
   const int k_axis = view.axis[operand == 0 ? 1 : 0];
   const SharedLayout& layout = lowering.in.shared.at(view.ring);
@@ -44,7 +46,7 @@ ExprRef operand_at(const Lowering& lowering, const Op& op, int operand, const Ex
   const ExprRef& row = k_major ? outer : k;
   ExprRef column = k_major ? k : outer;
   std::vector<ExprRef> indices;
-  if (buffer.read_stage) indices.push_back(buffer.read_stage);
+  if (buffer.read_stage && low.empty()) indices.push_back(buffer.read_stage);
   if (layout.has_panels()) {
     indices.push_back(column / integer(layout.panel));
     column = column % integer(layout.panel);
@@ -52,7 +54,8 @@ ExprRef operand_at(const Lowering& lowering, const Op& op, int operand, const Ex
   indices.push_back(row);
   indices.push_back(column);
   const int swizzle = swizzle_bytes(layout, bytes);
-  std::vector<ExprRef> args = {address(shared(buffer.name, std::move(indices)))};
+  std::vector<ExprRef> args = {
+      address(shared(low.empty() ? buffer.name : low, std::move(indices)))};
   if (!k_major) args.push_back(integer(layout.extents[layout.order.front()] * swizzle));
   args.push_back(integer(8 * swizzle));
   return call(fmt::format("tw::{}<{}>", k_major ? "k_major" : "mn_major", swizzle),
@@ -64,10 +67,19 @@ ExprRef words_at(Lowering& lowering, const Op& op, const ExprRef& piece, const E
                  int depth) {
   const int word = 4 / size_of(op.operand(0)->type.dtype);  // elements
   const ExprRef step = k / integer(depth);
-  const std::string words =
-      operand_words(lowering, op.operand(0), piece * integer(2), step * integer(2 * word));
-  lowering.emit(call_stmt(call("tw::wgmma_fence", {})));
-  return name(words);
+  return name(operand_words(lowering, op.operand(0), piece * integer(2), step * integer(2 * word)));
+}
+
+/// Low parts of the words.
+ExprRef low_words(Lowering& lowering, const ExprRef& words) {
+  const std::string low = lowering.names.unique("low_words");
+  lowering.emit(array("unsigned", low, {4}));
+  for (int i = 0; i < 4; ++i) {
+    const ExprRef number = call("__uint_as_float", {element(words->text, {integer(i)})});
+    lowering.emit(assign(element(low, {integer(i)}),
+                         call("__float_as_uint", {call("tw::tf32_low", {number})})));
+  }
+  return name(low);
 }
 
 }  // namespace
@@ -99,6 +111,7 @@ void issue_products(Lowering& lowering, const Op& op, const std::string& acc,
       fmt::format("tw::wgmma_m64n{}k{}_{}", split.n, instruction.k, instruction.type);
   const std::string& kk = lowering.vector_loop[3];
   const bool staged = is_shared(op.operand(0));
+  const std::string low = has_parts(op) ? lower_low_part(lowering, op) : "";
   const std::vector<Stmt> body = lowering.collect([&] {
     for_axis(lowering, 0, split.pieces, 1, [&](const ExprRef& piece) {
       const ExprRef row = group_row * integer(int64_t{64} * split.pieces) + piece * integer(64);
@@ -107,9 +120,19 @@ void issue_products(Lowering& lowering, const Op& op, const std::string& acc,
                              : call("tw::rows<2>", {address(element(acc, {piece * integer(2)}))});
       const ExprRef a = staged ? operand_at(lowering, op, 0, row, name(kk))
                                : words_at(lowering, op, piece, name(kk), instruction.k);
-      lowering.emit(call_stmt(call(
-          function, {to, a, operand_at(lowering, op, 1, group_col * integer(split.n), name(kk)),
-                     accumulate(instruction.k)})));
+      const ExprRef column = group_col * integer(split.n);
+      const ExprRef b = operand_at(lowering, op, 1, column, name(kk));
+      const ExprRef a_low = low.empty() ? nullptr : low_words(lowering, a);
+      if (!staged) lowering.emit(call_stmt(call("tw::wgmma_fence", {})));
+      if (low.empty()) {
+        lowering.emit(call_stmt(call(function, {to, a, b, accumulate(instruction.k)})));
+        return;
+      }
+      // The small products first.
+      const ExprRef b_low = operand_at(lowering, op, 1, column, name(kk), low);
+      lowering.emit(call_stmt(call(function, {to, a_low, b, accumulate(instruction.k)})));
+      lowering.emit(call_stmt(call(function, {to, a, b_low, integer(1)})));
+      lowering.emit(call_stmt(call(function, {to, a, b, integer(1)})));
     });
   });
   if (staged) lowering.emit(call_stmt(call("tw::wgmma_fence", {})));
@@ -140,6 +163,7 @@ void multiply_in_two_levels(Lowering& lowering, const Op& op, const std::string&
 
 void lower_dot_wgmma(Lowering& lowering, const Op& op) {
   lowering.at_source(op);
+  if (has_parts(op)) settle(lowering);  // products before may still read the low part
   const std::string acc = prepare_accumulator(lowering, op, lowering.layout(op.result()));
   if (ir::precision_of(op) == DotPrecision::two_level)
     return multiply_in_two_levels(lowering, op, acc);

@@ -45,8 +45,6 @@ const MatrixInstruction* find_instruction(MatrixUnit unit, DType a, DType b, DTy
     if (target.sm < entry.min_sm) continue;
     // wgmma exists on sm_90a alone.
     if (unit == MatrixUnit::wgmma && (target.sm != 90 || !target.specific)) continue;
-    // Its operands go from memory to the unit as they are: nothing splits them on the way.
-    if (unit == MatrixUnit::wgmma && precision == DotPrecision::tf32x3) continue;
     return &entry;
   }
   return nullptr;

@@ -309,6 +309,14 @@ __device__ __forceinline__ void matrix_store{0}(void* row, const unsigned (&r)[n
 
 std::vector<Helper> fragment_helpers() {
   return {
+      {.name = "tf32_low",
+       .doc =
+           "what is left of x when the last 13 bits are cut off, as products by wgmma do; to the "
+           "nearest number that these leave whole",
+       .text = R"(__device__ __forceinline__ float tf32_low(float x) {
+  const float rest = x - __uint_as_float(__float_as_uint(x) & 0xffffe000);
+  return __uint_as_float(__float_as_uint(rest) + 0x1000);
+})"},
       {.name = "word",
        .doc = "neighbouring elements, four bytes in all, in one word; the first is lowest",
        .text = R"(template <class T, class... Rest>

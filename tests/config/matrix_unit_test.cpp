@@ -28,9 +28,7 @@ TEST(MatrixUnit, Tf32AndTf32x3TakeTheSameInstruction) {
     for (const MatrixUnit unit : {MatrixUnit::mma, MatrixUnit::wgmma}) {
       const MatrixInstruction* once = find(unit, f32, f32, f32, DotPrecision::tf32, target);
       EXPECT_TRUE(once == nullptr || once->precision == DotPrecision::tf32) << target;
-      // Operands of wgmma are not split on their way from memory.
-      EXPECT_EQ(find(unit, f32, f32, f32, DotPrecision::tf32x3, target),
-                unit == MatrixUnit::mma ? once : nullptr);
+      EXPECT_EQ(find(unit, f32, f32, f32, DotPrecision::tf32x3, target), once);
     }
 }
 

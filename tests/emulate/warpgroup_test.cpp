@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <optional>
 
 #include "tests/codegen/kernels_matrix.h"
 #include "tests/codegen/kernels_warpgroups.h"
@@ -34,11 +35,13 @@ double allowance_of(const KernelCase& kernel) {
   return kernel.name == "tf32_product" ? 56 * 0x1p-9 : 0;
 }
 
-Use expect_clean(const KernelCase& kernel, Config config, std::vector<int64_t> blocks) {
+Use expect_clean(const KernelCase& kernel, Config config, std::vector<int64_t> blocks,
+                 std::optional<double> allowance = {}) {
   config.block = std::move(blocks);
   const codegen::Plan plan = codegen::lower(kernel.fn, config, parse_target("sm_90a"));
   const std::string& source = plan.steps.at(0).kernel.source;
-  const EmulateResult result = emulate_case(kernel, plan, config, {}, allowance_of(kernel));
+  const EmulateResult result =
+      emulate_case(kernel, plan, config, {}, allowance.value_or(allowance_of(kernel)));
   EXPECT_TRUE(result.clean()) << describe(kernel, plan) << "\n"
                               << result.emulation.report() << result.difference << "\n"
                               << source;
@@ -197,6 +200,22 @@ TEST(WarpgroupProducts, OfOperandsStoredAcrossK) {
         EXPECT_TRUE(expect_clean(kernel, bulk_config(warps, 3), tile).bulk_loads);
     }
   expect_clean(product_of_masked_bytes(80, 144, 64), bulk_config(8), {64, 128, 32});
+}
+
+// Operands in two parts: bulk copies and threads' bring the second one, and the low part of the
+// step before is not overwritten while it is multiplied. 4 sqrt(k) eps sum |a| |b|, as by mma.
+TEST(WarpgroupProducts, OfOperandsInTwoParts) {
+  for (const char* how : {"nn", "nt"})
+    EXPECT_TRUE(expect_clean(tf32_product(how, 72, 136, 52, tf32x3), bulk_config(8, 3),
+                             {64, 128, 16}, 4.5e-5)
+                    .bulk_loads);
+  Config config = bulk_config(4, 3);
+  config.copy = CopyKind::cp_async;
+  expect_clean(tf32_product("nt", 72, 40, 52, tf32x3), config, {64, 32, 16}, 4.5e-5);
+  config = bulk_config(8, 2);
+  config.persistent = true;
+  config.cluster = 2;
+  expect_clean(tf32_product("tt", 136, 136, 52, tf32x3), config, {128, 64, 32}, 4.5e-5);
 }
 
 // Sums of tiles of k that are added as f32: one and two warpgroups, steps of one product and more.

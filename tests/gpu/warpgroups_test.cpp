@@ -389,21 +389,26 @@ Tensor accumulated(Tensor a, Tensor b) {
 const auto byte_product = kernel("byte_product", accumulated<DType::i32, DotPrecision::ieee>);
 const auto float_product = kernel("float_product", accumulated<DType::f32, DotPrecision::ieee>);
 const auto tf32_product = kernel("product_in_tf32", accumulated<DType::f32, DotPrecision::tf32>);
+const auto parts_product =
+    kernel("product_in_tf32x3", accumulated<DType::f32, DotPrecision::tf32x3>);
 
 TEST_F(GpuWarpgroups, OtherTypes) {
   for (const Product& p : {Product{128, 128, 256}, {200, 144, 112}, {100, 101, 99}})
     for (const auto& [kernel, in, out] : {std::tuple{byte_product.handle(), DType::i8, DType::i32},
                                           {float_product.handle(), DType::f8e4m3, DType::f32},
                                           {float_product.handle(), DType::f8e5m2, DType::f32},
-                                          {tf32_product.handle(), DType::f32, DType::f32}})
+                                          {tf32_product.handle(), DType::f32, DType::f32},
+                                          {parts_product.handle(), DType::f32, DType::f32}})
       for (const Config& config : {wgmma({64, 64, 64}), clustered(wgmma({128, 128, 64}, 8), 2)}) {
         KernelCase test = product_case(p, in, config, false, true);
         test.kernel = kernel;
         test.outputs[0].dtype = out;
         test.ulps = 0;
         // The unit adds 8-bit products with about 13 bits; operands in TF32 are truncated.
+        // In two parts they keep 21 bits.
+        const double lost = kernel == parts_product.handle() ? 0x1p-19 : 0x1p-8;
         test.absolute = in == DType::i8    ? 0
-                        : in == DType::f32 ? static_cast<double>(p.k) * 0x1p-8
+                        : in == DType::f32 ? static_cast<double>(p.k) * lost
                                            : order_of_addition(p.k, 0x1p-13);
         expect_gpu_matches_interpreter(test);
       }

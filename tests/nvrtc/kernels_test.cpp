@@ -278,13 +278,17 @@ TEST(Kernels, OfOtherTypesThatMultiplyByWarpgroups) {
   expect_warpgroups(sources);
 }
 
-// Second operands that are stored across k, for which the product is transposed, and sums in two
-// levels: with one and two warpgroups.
+// Second operands that are stored across k, for which the product is transposed, sums in two
+// levels, operands in two parts: with one and two warpgroups.
 TEST(Kernels, StoredAcrossKAndInTwoLevels) {
   std::vector<Source> sources;
   const KernelCase across = tf32_product("nn", 4096, 4096, 4096, tf32);
   const KernelCase first = tf32_product("tt", 4096, 4096, 4096, tf32);
   const KernelCase levels = scaled_product(f8e4m3, f8e4m3, 4096, 4096, 4096);
+  for (const char* how : {"nn", "nt"}) {
+    const KernelCase parts = tf32_product(how, 4096, 4096, 4096, tf32x3);
+    add(sources, parts.name, parts.fn, bulk_config({128, 256, 32}, 8, 3), kWgmmaTargets);
+  }
   for (const auto& [m, n, warps] : {std::tuple{128, 128, 8}, {128, 64, 4}, {64, 128, 8}}) {
     add(sources, across.name, across.fn, bulk_config({m, n, 32}, warps), kWgmmaTargets);
     add(sources, first.name, first.fn, bulk_config({m, n, 32}, warps), kWgmmaTargets);
