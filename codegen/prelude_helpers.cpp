@@ -281,7 +281,7 @@ std::vector<Helper> float_helpers() {
       {.name = "least_quotient",
        .doc = "from here on the remainders that quotient computes are exact",
        .text = R"(__device__ __forceinline__ float least_quotient(float y) {
-  const float size = fabsf(y), least = 0x1p-100f / size;
+  const float size = fabsf(y), least = 0x1p-100f * fabsf(1.0f / y);
   if (!(size >= 0x1p-100f && size <= 0x1p+100f)) return infinity();
   return least > 0x1p-125f ? least : 0x1p-125f;
 })",
