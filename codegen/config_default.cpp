@@ -13,6 +13,7 @@
 #include "tilewright/codegen/known_value.h"
 #include "tilewright/codegen/matrix_unit.h"
 #include "tilewright/codegen/passes.h"
+#include "tilewright/codegen/sink_loads.h"
 #include "tilewright/codegen/wide_axes.h"
 #include "tilewright/ir/builder.h"
 
@@ -27,6 +28,8 @@ using ir::Value;
 
 constexpr int64_t kUnknownSize = 4096;  // of an axis whose bounds depend on the tile
 constexpr int64_t kLongestRow = 32768;  // elements of a row that a block's registers hold
+constexpr int64_t kWideRow = 16384;     // elements of a row that 8 warps hold
+constexpr int64_t kWholeRow = 512;      // elements of a row, taken whole, that fill a block
 constexpr int64_t kLongRow = 1024;      // elements of a reduced row that fill a block by themselves
 
 int64_t floor_pow2(int64_t x) { return static_cast<int64_t>(std::bit_floor(uint64_t(x))); }
@@ -362,7 +365,7 @@ std::vector<size_t> by_importance(const Analysis& kernel) {
 void set_elementwise_blocks(const Analysis& kernel, const Target& target, Draft& draft) {
   const int64_t elements = std::clamp<int64_t>(8192 / kernel.access_bytes, 1024, 4096);
   const std::vector<size_t> order = by_importance(kernel);
-  const bool constant_rows = kernel.reduces && kernel.constant_volume >= kLongRow;
+  const bool constant_rows = kernel.reduces && kernel.constant_volume >= kWholeRow;
   int64_t left = constant_rows ? 1 : std::max<int64_t>(1, elements / kernel.constant_volume);
   // A second axis along which memory is contiguous, as in a transposition, needs its share.
   const auto contiguous = [&](size_t i) {
@@ -398,19 +401,39 @@ int chunk_of_rows(const Analysis& kernel) {
   return any ? chunk : 0;
 }
 
+/// Whether a block holds rows of twice the length because they are halves, and nothing of them has
+/// to be kept as floats; `draft` becomes such a config then.
+bool fits_as_halves(const Analysis& kernel, const Target& target, Draft& draft) {
+  constexpr int64_t most = 80;  // registers that a row may take of 128
+  if (kernel.constant_volume > 2 * kLongestRow) return false;
+  Draft whole = draft;
+  whole.config().reduction_loop = 0;
+  whole.config().warps = 16;
+  const ir::Function fn = codegen::sink_loads(kernel.fn, codegen::written_params(kernel.fn));
+  const bool fits = codegen::estimate_needs(whole.finish(), fn, target).lasting <= most;
+  if (fits && whole.fits()) draft.config() = whole.config();
+  return fits && whole.fits();
+}
+
 Config elementwise_config(const Analysis& kernel, const Target& target) {
   Draft draft(kernel, target);
   set_elementwise_blocks(kernel, target, draft);
   const int chunk = draft.config().reduction_loop = chunk_of_rows(kernel);
+  if (chunk > 0 && fits_as_halves(kernel, target, draft)) return draft.finish();
   // Two 16-byte accesses a thread; twice that for long rows, whose reductions cost less with fewer
   // warps.
   const int64_t tile =
       chunk > 0 ? std::min<int64_t>(chunk, draft.largest_tile()) : draft.largest_tile();
-  const int64_t rows = kernel.reduces && tile > 2048 ? 2 : 1;
+  const int64_t long_row = kernel.access_bytes <= 2 ? kWholeRow : 2048;
+  const int64_t rows = kernel.reduces && tile > long_row ? 2 : 1;
   const int64_t per_thread = rows * std::clamp(32 / kernel.access_bytes, 8, 16);
-  const int64_t most = tile <= 32768 ? 16 : 32;
+  const bool wide = kernel.reduces && chunk == 0 && tile > kWideRow / 2 && tile <= kWideRow;
+  const int64_t most = wide ? 8 : tile <= 32768 ? 16 : 32;
   draft.config().warps =
       static_cast<int>(std::clamp<int64_t>(ceil_pow2(ceil_div(tile, 32 * per_thread)), 1, most));
+  // Several rows in flight: the compiler takes more registers than it needs where it may.
+  draft.config().blocks_per_sm = wide ? 3 : 1;
+  if (!draft.fits()) draft.config().blocks_per_sm = 1;
   draft.make_fit();
   return draft.finish();
 }

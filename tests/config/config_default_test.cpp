@@ -155,7 +155,11 @@ TEST(DefaultConfig, WholeRows) {
   EXPECT_EQ(row.block, Block({1}));
   EXPECT_EQ(row.warps, 4);  // 32 elements a thread
   EXPECT_EQ(made(whole_rows_text(65536, 100)).block, Block({16}));
-  EXPECT_EQ(made(whole_rows_text(8192, 1000)).block, Block({2}));
+  EXPECT_EQ(made(whole_rows_text(8192, 1000)).block, Block({1}));
+  EXPECT_EQ(made(whole_rows_text(8192, 1000, "bf16")).warps, 1);
+  const Config wide = made(whole_rows_text(8192, 12288, "bf16"));
+  EXPECT_EQ(wide.warps, 8);
+  EXPECT_EQ(wide.blocks_per_sm, 3);  // rows in flight
   const Config longest = made(whole_rows_text(64, 32768)),
                longer = made(whole_rows_text(64, 65536));
   EXPECT_EQ(longest.warps, 16);
