@@ -3,17 +3,28 @@
 
 #include <tilewright/tilewright.h>
 
+#include <limits>
+
 namespace examples {
 
 namespace tw = tilewright;
 
-// -log softmax(logits)[label]
+// -log softmax(logits)[label]. However long a row is, it is read once: the sum of exponentials is
+// relative to the greatest logit so far.
 inline auto cross_entropy = tw::kernel("cross_entropy", [](tw::Tensor logits, tw::Tensor labels) {
-  tw::Tensor losses = tw::empty({logits.size(0)}, tw::f32);
-  for (auto rows : tw::tile(logits.size(0))) {
-    tw::Tile row = tw::cast(logits[rows, tw::all], tw::f32);
-    tw::Tile top = tw::max(row, tw::axis(1));
-    tw::Tile sum = tw::sum(tw::exp(row - top[tw::all, tw::none]), tw::axis(1));
+  auto [m, n] = tw::sizes<2>(logits);
+  const tw::Size part = tw::tunable("part", {4096, 1024, 2048, 8192});
+  tw::Tensor losses = tw::empty({m}, tw::f32);
+  for (auto rows : tw::tile(m)) {
+    tw::Tile top = tw::full({rows}, std::numeric_limits<float>::lowest(), tw::f32);
+    tw::Tile sum = tw::zeros({rows}, tw::f32);
+    for (auto cols : tw::tile(n, tw::block(tw::specialize(part)))) {
+      tw::Tile logit = tw::cast(logits[rows, cols], tw::f32);
+      tw::Tile next = tw::max(top, tw::max(logit, tw::axis(1)));
+      tw::Tile more = tw::sum(tw::exp(logit - next[tw::all, tw::none]), tw::axis(1));
+      sum = sum * tw::exp(top - next) + more;
+      top = next;
+    }
     tw::Tile wanted = tw::cast(logits[rows.index(), labels[rows]], tw::f32);
     losses[rows] = tw::log(sum) + top - wanted;
   }
