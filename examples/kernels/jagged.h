@@ -4,7 +4,7 @@
 
 #include <tilewright/tilewright.h>
 
-#include <cmath>
+#include <limits>
 
 namespace examples {
 
@@ -16,7 +16,8 @@ inline auto jagged_softmax = tw::kernel("jagged_softmax", [](tw::Tensor x, tw::T
   tw::Tensor y = tw::empty_like(x);
   for (auto [b, cols] : tw::tile({tw::each(sequences), x.size(1)})) {
     tw::Tile begin = offsets[b], end = offsets[b + 1];
-    tw::Tile top = tw::full({cols}, -INFINITY, tw::f32), sum = tw::zeros({cols}, tw::f32);
+    tw::Tile top = tw::full({cols}, std::numeric_limits<float>::lowest(), tw::f32),
+             sum = tw::zeros({cols}, tw::f32);
     for (auto rows : tw::tile(begin, end)) {
       tw::Tile part = tw::cast(x[rows, cols], tw::f32);
       tw::Tile next = tw::max(top, tw::max(part, tw::axis(0)));

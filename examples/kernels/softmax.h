@@ -3,7 +3,7 @@
 
 #include <tilewright/tilewright.h>
 
-#include <cmath>
+#include <limits>
 
 namespace examples {
 
@@ -27,7 +27,8 @@ inline auto softmax_two_pass = tw::kernel("softmax_two_pass", [](tw::Tensor x) {
   auto [m, n] = tw::sizes<2>(x);
   tw::Tensor y = tw::empty_like(x);
   for (auto rows : tw::tile(m)) {
-    tw::Tile top = tw::full({rows}, -INFINITY, tw::f32), sum = tw::zeros({rows}, tw::f32);
+    tw::Tile top = tw::full({rows}, std::numeric_limits<float>::lowest(), tw::f32),
+             sum = tw::zeros({rows}, tw::f32);
     for (auto cols : tw::tile(n)) {
       tw::Tile part = tw::cast(x[rows, cols], tw::f32);
       tw::Tile next = tw::max(top, tw::max(part, tw::axis(1)));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <limits>
 #include <set>
 
 #include "tests/support/example_cases.h"
@@ -74,6 +75,23 @@ TEST(ExampleKernels, DropoutDoesNotDependOnTiles) {
   const Array emulated = examples::dropout(x.to(Device::emulate("sm_80")), 7, 0.25f).to_host();
   EXPECT_TRUE(std::equal(first.begin(), first.end(), emulated.values<float>().begin()));
   examples::dropout.set_config(std::nullopt);
+}
+
+// A tile in which nothing counts does not spoil what comes after it.
+TEST(ExampleKernels, RowsMayBeginWithMaskedTiles) {
+  std::vector<float> row(8, -std::numeric_limits<float>::infinity());
+  row[5] = row[7] = 1;
+  const Array x = Array::from_host(row, {1, 8}, Device::cpu());
+  examples::softmax_two_pass.set_config(Config{.block = {1, 4, 4}});
+  const Array y = examples::softmax_two_pass(x);
+  examples::softmax_two_pass.set_config(std::nullopt);
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(y.value(i), i == 5 || i == 7 ? 0.5 : 0.0) << i;
+  const Array column = Array::from_host(row, {8, 1}, Device::cpu());
+  const Array offsets = Array::from_host(std::vector<int64_t>{0, 8}, {2}, Device::cpu());
+  examples::jagged_softmax.set_config(Config{.block = {1, 4, 4}});
+  const Array z = examples::jagged_softmax(column, offsets);
+  examples::jagged_softmax.set_config(std::nullopt);
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(z.value(i), i == 5 || i == 7 ? 0.5 : 0.0) << i;
 }
 
 }  // namespace
