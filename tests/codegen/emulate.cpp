@@ -556,11 +556,7 @@ class Emulator {
       const int lane = static_cast<int>(operand);
       return eval(*expr.args[0], expr.text == "tw::shuffle" ? t / 32 * 32 + lane : t ^ lane);
     }
-    if (expr.text == "tw::float_at") {
-      std::vector<ExprRef> at = expr.args[0]->args;
-      at.push_back(expr.args[1]);
-      return CValue::floating(eval(*codegen::element(expr.args[0]->text, at), t).f);
-    }
+    if (expr.text == "tw::float_at") return CValue::floating(eval(*element_at(expr), t).f);
     auto found = functions_.find(&expr);
     if (found == functions_.end())
       found = functions_.emplace(&expr, find_value_function(expr.text)).first;

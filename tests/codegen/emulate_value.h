@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tilewright/codegen/kernel_ir.h"
 #include "tilewright/ir/type.h"
 
 namespace tilewright::testing {
@@ -60,5 +61,12 @@ ValueFunction find_value_function(const std::string& name);
 
 CValue load_value(DType dtype, const void* from);
 void store_value(DType dtype, const CValue& value, void* to);
+
+/// The element that a call of tw::float_at(array, i) reads.
+inline codegen::ExprRef element_at(const codegen::Expr& call) {
+  std::vector<codegen::ExprRef> at = call.args[0]->args;
+  at.push_back(call.args[1]);
+  return codegen::element(call.args[0]->text, std::move(at));
+}
 
 }  // namespace tilewright::testing
