@@ -1,6 +1,8 @@
 // Softmax of the rows of a matrix.
 #include "kernels/softmax.h"
 
+#include <cmath>
+
 #include "check.h"
 
 namespace {

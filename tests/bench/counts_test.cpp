@@ -36,8 +36,7 @@ TEST(BenchCounts, EqualCountsAreFoundEqual) {
   Metrics metrics;
   read_ncu_csv(kCsv, metrics);
   EXPECT_EQ(metrics.at("product_1").at("memory_l1_wavefronts_shared"), 1032);
-  EXPECT_FALSE(
-      metrics.at("product_1").contains("l1tex__t_requests_pipe_lsu_mem_shared_op_ld.sum"));
+  EXPECT_FALSE(metrics.at("product_1").contains("l1tex__t_requests_pipe_lsu_mem_shared_op_ld.sum"));
   const KernelCounts ours = counts();
   const CountComparison comparison = compare_counts(std::span(&ours, 1), metrics);
   EXPECT_TRUE(comparison.equal) << comparison.text;
