@@ -33,7 +33,7 @@ constexpr double kComputed = 600;         // from shared memory by way of regist
 constexpr double kCopyInstructions = 8;   // of a thread's copy to shared memory, address included
 constexpr double kStepInstructions = 40;  // of a warp that copies for itself, at each step
 constexpr double kCrowded = 1.5;          // how much slower threads are for each register missing
-constexpr double kSpillAccesses = 6;      // of memory, for each register of a tile that is missing
+constexpr double kSpillAccesses = 12;     // of memory, for each register of a tile that is missing
 constexpr double kFunctionWeight = 8;     // of exp, division and the like, in additions
 constexpr double kIdleIssue = 0.25;       // of a scheduler with one warp, the share it waits
 // How sharply the slowest of things that overlap counts: within a block, and between blocks.

@@ -16,10 +16,11 @@
 namespace tilewright::tune {
 namespace {
 
-constexpr double kCopySlowness = 2;  // of copies of rows that are no whole 16 bytes
-constexpr double kMemoryBegin = 1;   // microseconds until memory is at its full rate
-constexpr double kAtomics = 1.5e5;   // elements of a microsecond that atomics change
-constexpr double kOverlap = 5;       // how sharply the slower of two things that overlap counts
+constexpr double kCopySlowness = 2;   // of copies of rows that are no whole 16 bytes
+constexpr double kMemoryBegin = 1;    // microseconds until memory is at its full rate
+constexpr double kForNothing = 1.02;  // persistent blocks that load nothing ahead
+constexpr double kAtomics = 1.5e5;    // elements of a microsecond that atomics change
+constexpr double kOverlap = 5;        // how sharply the slower of two things that overlap counts
 
 /// The share of multiprocessors that clusters of so many blocks can use: a cluster stays within one
 /// of the groups in which multiprocessors come.
@@ -169,8 +170,9 @@ Prediction TimeModel::predict(const Config& config) const {
     if (ir::is_atomic(one.op->kind)) result.memory_us += one.elements / kAtomics;
   const double all = programs == 0 ? 0 : together(computing, result.memory_us);
   result.bound = bound_of(result, all);
-  result.microseconds =
-      state.calibration.launch_us + all + (config.repitch ? state.copies_us() : 0);
+  const bool for_nothing = config.persistent && occupancy.threads == 32 * config.warps;
+  result.microseconds = state.calibration.launch_us + all * (for_nothing ? kForNothing : 1) +
+                        (config.repitch ? state.copies_us() : 0);
   return result;
 }
 

@@ -64,6 +64,7 @@ class WorkerSession {
   std::vector<std::byte*> memories_;  // of the sets
   bool restores_ = false;             // the kernel reads what it writes
   std::vector<Bytes> expected_;       // by parameter, of the first image; empty: not verified yet
+  std::vector<Bytes> expected_of_second_;  // image, by the reference; empty: not asked for yet
   std::vector<Claim> claims_;
   std::map<int, std::unique_ptr<LoadedPlan>> loaded_;
   bool must_end_ = false;

@@ -30,6 +30,7 @@ constexpr int64_t kMost = int64_t{1} << 40;
 constexpr int64_t kDescriptors = 4;       // registers, two for each operand
 constexpr int64_t kProduct = 26;          // registers of a warpgroup's product beside its sums
 constexpr int64_t kLargestArray = 1024;   // registers of one tile, in memory if need be
+constexpr int64_t kMostLasting = 512;     // registers of tiles kept at one time, the same
 constexpr int kProducerThreads = 128;     // one warpgroup
 constexpr int kMostMoved = 240;           // registers of a thread that others gave some
 constexpr int64_t kReservedBytes = 1024;  // of shared memory, for each resident block
@@ -133,6 +134,8 @@ class Estimate {
         for (const Value* value : held)
           bytes += tile_elements(value->type.shape, blocks_) * size_of(value->type.dtype);
         needs_.lasting = std::max(needs_.lasting, bytes / (int64_t{4} * 32 * config_.warps));
+        if (needs_.lasting > kMostLasting)
+          needs_.registers = std::max(needs_.registers, needs_.lasting);
       }
       for (const Value* result : op.results)
         if (result->type.is_tile()) made.insert(result);
