@@ -275,8 +275,9 @@ ProgramTime program_time(const ir::Function& fn, const Work& work, const Traffic
     if (config.split_k > 1)
       end += kExchange + program.results * 4 * (parts - 1) / parts / kExchangeBytes;
   } else {
-    l2 += kSpillAccesses * static_cast<double>(occupancy.spilled * occupancy.threads) * 4 / l2_rate;
     const double waits = work.steps > 0 ? steps : 1;
+    l2 += waits * kSpillAccesses * static_cast<double>(occupancy.spilled * occupancy.threads) * 4 /
+          l2_rate;
     chain = waits * kLatency + l2 + program.cores_in_loops + program.reductions;
   }
   ProgramTime time;

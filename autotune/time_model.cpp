@@ -16,11 +16,12 @@
 namespace tilewright::tune {
 namespace {
 
-constexpr double kCopySlowness = 2;   // of copies of rows that are no whole 16 bytes
-constexpr double kMemoryBegin = 1;    // microseconds until memory is at its full rate
-constexpr double kForNothing = 1.02;  // persistent blocks that load nothing ahead
-constexpr double kAtomics = 1.5e5;    // elements of a microsecond that atomics change
-constexpr double kOverlap = 5;        // how sharply the slower of two things that overlap counts
+constexpr double kCopySlowness = 2;    // of copies of rows that are no whole 16 bytes
+constexpr double kMemoryBegin = 1;     // microseconds until memory is at its full rate
+constexpr double kForNothing = 1.02;   // persistent blocks that load nothing ahead
+constexpr double kAtomics = 1.5e5;     // elements of a microsecond that atomics change
+constexpr double kAtomicsOfOne = 460;  // of them, of one and the same element
+constexpr double kOverlap = 5;         // how sharply the slower of two things that overlap counts
 
 /// The share of multiprocessors that clusters of so many blocks can use: a cluster stays within one
 /// of the groups in which multiprocessors come.
@@ -50,6 +51,17 @@ double on_multiprocessors(const ProgramTime& program, double programs, double sl
   const double left = programs - full * slots;
   double time = full * wave(resident);
   if (left > 0.5) time += wave(std::ceil(left / slots * resident));
+  return time;
+}
+
+/// What atomics take, those of all programs to the same elements one after the other.
+double atomics_us(const Work& work) {
+  double time = 0;
+  for (const OpWork& one : work.ops) {
+    if (!ir::is_atomic(one.op->kind)) continue;
+    const bool apart = std::ranges::find(one.grid_axes, true) != one.grid_axes.end();
+    time += std::max(one.elements / kAtomics, apart ? 0 : one.runs / kAtomicsOfOne);
+  }
   return time;
 }
 
@@ -166,8 +178,7 @@ Prediction TimeModel::predict(const Config& config) const {
   result.occupancy = occupancy.occupancy;
   result.registers = occupancy.registers;
   result.shared_bytes = occupancy.shared_bytes;
-  for (const OpWork& one : work.ops)
-    if (ir::is_atomic(one.op->kind)) result.memory_us += one.elements / kAtomics;
+  result.memory_us += atomics_us(work);
   const double all = programs == 0 ? 0 : together(computing, result.memory_us);
   result.bound = bound_of(result, all);
   const bool for_nothing = config.persistent && occupancy.threads == 32 * config.warps;
