@@ -399,7 +399,8 @@ TEST_F(GpuWarpgroups, OtherTypes) {
                                           {float_product.handle(), DType::f8e5m2, DType::f32},
                                           {tf32_product.handle(), DType::f32, DType::f32},
                                           {parts_product.handle(), DType::f32, DType::f32}})
-      for (const Config& config : {wgmma({64, 64, 64}), clustered(wgmma({128, 128, 64}, 8), 2)}) {
+      for (const Config& config :
+           {wgmma({64, 64, 64}), clustered(wgmma({128, 128, in == DType::f32 ? 32 : 64}, 8), 2)}) {
         KernelCase test = product_case(p, in, config, false, true);
         test.kernel = kernel;
         test.outputs[0].dtype = out;
