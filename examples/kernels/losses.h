@@ -10,12 +10,12 @@ namespace examples {
 namespace tw = tilewright;
 
 // -log softmax(logits)[label]. However long a row is, it is read once: the sum of exponentials is
-// relative to the greatest logit so far.
+// relative to the greatest logit so far. Each program does one row.
 inline auto cross_entropy = tw::kernel("cross_entropy", [](tw::Tensor logits, tw::Tensor labels) {
   auto [m, n] = tw::sizes<2>(logits);
   const tw::Size part = tw::tunable("part", {4096, 1024, 2048, 8192});
   tw::Tensor losses = tw::empty({m}, tw::f32);
-  for (auto rows : tw::tile(m)) {
+  for (auto rows : tw::tile(m, tw::block(1))) {
     tw::Tile top = tw::full({rows}, std::numeric_limits<float>::lowest(), tw::f32);
     tw::Tile sum = tw::zeros({rows}, tw::f32);
     for (auto cols : tw::tile(n, tw::block(tw::specialize(part)))) {
