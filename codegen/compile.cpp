@@ -195,7 +195,7 @@ std::vector<TilePass> tile_passes(const Config& config, const Target& target,
        [&config, target](const ir::Function& fn) { return orient_dots(fn, config, target); }},
       {"place", [&config, target](const ir::Function& fn) { return place(fn, config, target); }},
       {"dce", ir::eliminate_dead_code},
-      {"sink_loads", [&](const ir::Function& fn) { return sink_loads(fn, written); }},
+      {"sink_loads", [&](const ir::Function& fn) { return sink_loads(fn, config, written); }},
       {"pipeline", [&](const ir::Function& fn) { return pipeline(fn, config, written); }},
       // Afterwards: assign_layouts, lower_to_kernel, plan_shared, synchronize, print_cuda.
   };

@@ -409,7 +409,8 @@ bool fits_as_halves(const Analysis& kernel, const Target& target, Draft& draft) 
   Draft whole = draft;
   whole.config().reduction_loop = 0;
   whole.config().warps = 16;
-  const ir::Function fn = codegen::sink_loads(kernel.fn, codegen::written_params(kernel.fn));
+  const ir::Function fn =
+      codegen::sink_loads(kernel.fn, whole.config(), codegen::written_params(kernel.fn));
   const bool fits = codegen::estimate_needs(whole.finish(), fn, target).lasting <= most;
   if (fits && whole.fits()) draft.config() = whole.config();
   return fits && whole.fits();

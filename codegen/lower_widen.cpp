@@ -16,8 +16,10 @@ bool widens_load(const Lowering& lowering, const Op& op) {
   const Value* x = op.operand(0);
   const bool halves = x->type.dtype == DType::bf16 || x->type.dtype == DType::f16;
   if (!halves || op.result()->type.dtype != DType::f32 || x->def == nullptr) return false;
+  // Halves that come one by one would have to be put into words.
+  const Layout& layout = lowering.layout(op.result());
   return x->def->kind == OpKind::load && x->def->parent == op.parent &&
-         lowering.layout(op.result()).registers() >= many;
+         layout.registers() >= many && layout.vector(layout.rank - 1) > 1;
 }
 
 bool shifts_load(const Lowering& lowering, const Op& op) {

@@ -35,7 +35,8 @@ bool is_view(OpKind kind) {
 
 class Sinking {
  public:
-  Sinking(const ir::Function& fn, const std::vector<bool>& written) : fn_(fn), written_(written) {
+  Sinking(const ir::Function& fn, const Config& config, const std::vector<bool>& written)
+      : fn_(fn), config_(config), written_(written) {
     ir::for_each_op(fn.body(), [&](const Op& op) {
       if (is_common_load(op)) sink(op);
     });
@@ -51,9 +52,19 @@ class Sinking {
   bool is_common_load(const Op& op) const {
     if (op.kind != OpKind::load || !op.result()->type.is_tile()) return false;
     const ir::Param* param = fn_.param_of(ir::AccessView(op).tensor);
-    return param != nullptr && !written_.at(static_cast<size_t>(param - fn_.params.data())) &&
+    return holds_many(op.result()->type.shape) && param != nullptr &&
+           !written_.at(static_cast<size_t>(param - fn_.params.data())) &&
            std::ranges::all_of(op.operands,
                                [&](const Value* operand) { return is_common(fn_, operand); });
+  }
+
+  /// Whether each thread would hold many elements of such a tile.
+  bool holds_many(const ir::Shape& shape) const {
+    constexpr int64_t many = 32;
+    int64_t elements = 1;
+    for (const ir::Dim& dim : shape)
+      elements *= std::max<int64_t>(1, dim.is_block() ? fn_.axes[dim.axis].block : dim.extent);
+    return elements >= many * 32 * config_.warps;
   }
 
   /// Notes where a load goes, with the views of what it loads: before the first that needs one,
@@ -79,6 +90,7 @@ class Sinking {
   }
 
   const ir::Function& fn_;
+  const Config& config_;
   const std::vector<bool>& written_;
   std::unordered_map<const Op*, std::vector<const Op*>> before_;
   std::unordered_set<const Op*> moved_;
@@ -86,8 +98,9 @@ class Sinking {
 
 }  // namespace
 
-ir::Function sink_loads(const ir::Function& fn, const std::vector<bool>& written) {
-  const Sinking sinking(fn, written);
+ir::Function sink_loads(const ir::Function& fn, const Config& config,
+                        const std::vector<bool>& written) {
+  const Sinking sinking(fn, config, written);
   return ir::Rewriter::run(fn, sinking);
 }
 
