@@ -29,6 +29,7 @@ constexpr int kFinalRounds = 8;
 constexpr double kClose = 1.1;         // of the best time: worth more rounds
 constexpr double kFinal = 1.04;        // of the best time: may be a finalist
 constexpr double kSearchShare = 0.85;  // of the budget, at most; the rest compares the best
+constexpr double kLeastShare = 0.7;    // of it, at least
 constexpr double kChecks = 1;          // of each finalist, what is left time for
 
 double upper(const Trial& trial) { return trial.microseconds + trial.error; }
@@ -76,7 +77,8 @@ class Searcher {
   /// check.
   bool searched_enough() const {
     const double left = kChecks * static_cast<double>(plan_.finalists) * seconds_a_check_;
-    return stopped() || evaluator_.seconds() >= std::min(kSearchShare * budget_, budget_ - left);
+    const double share = std::clamp(1 - left / budget_, kLeastShare, kSearchShare);
+    return stopped() || evaluator_.seconds() >= share * budget_;
   }
   std::vector<int> by_upper_end() const;
   std::vector<Config> configs_of(const std::vector<int>& which) const;
@@ -92,7 +94,7 @@ class Searcher {
   std::vector<std::vector<double>> samples_;  // by trial
   std::vector<Config> queue_;                 // to be tried first, the last one first
   int idle_ = 0;                              // batches without an improvement
-  double seconds_a_check_ = 0;
+  double seconds_a_check_ = std::numeric_limits<double>::infinity();
 };
 
 std::vector<int> Searcher::by_upper_end() const {
@@ -169,7 +171,9 @@ void Searcher::measure(const std::vector<int>& which, int rounds) {
 void Searcher::evaluate(const std::vector<Config>& batch) {
   const double begin = evaluator_.seconds();
   const std::vector<Attempt> attempts = evaluator_.attempt(batch);
-  seconds_a_check_ = (evaluator_.seconds() - begin) / static_cast<double>(batch.size());
+  // The first batch waits for the compiler, and any may wait for what hangs.
+  const double each = (evaluator_.seconds() - begin) / static_cast<double>(batch.size());
+  seconds_a_check_ = std::min(seconds_a_check_, each);
   std::vector<int> passed;
   for (size_t i = 0; i < attempts.size(); ++i) {
     const int at = static_cast<int>(result_.trials.size());

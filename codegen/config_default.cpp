@@ -433,7 +433,7 @@ Config elementwise_config(const Analysis& kernel, const Target& target) {
   draft.config().warps =
       static_cast<int>(std::clamp<int64_t>(ceil_pow2(ceil_div(tile, 32 * per_thread)), 1, most));
   // Several rows in flight: the compiler takes more registers than it needs where it may.
-  draft.config().blocks_per_sm = wide ? 3 : 1;
+  draft.config().blocks_per_sm = !wide ? 1 : kernel.access_bytes <= 2 ? 3 : 2;
   if (!draft.fits()) draft.config().blocks_per_sm = 1;
   draft.make_fit();
   return draft.finish();

@@ -83,7 +83,7 @@ struct CheckedPointers {
 }  // namespace
 
 int64_t dynamic_limit(int64_t size) {
-  constexpr int64_t least = 16, fine = 4096, coarse = 65536;
+  constexpr int64_t least = 8, fine = 4096, coarse = 65536;
   if (size > coarse) return kMostDynamic;
   if (size > fine) return coarse;
   return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(std::max(size, least))));

@@ -21,7 +21,7 @@ struct Argument {
   bool dynamic = false;  ///< a tensor whose first size the kernel takes at run time
 };
 
-/// The largest first size for which a kernel of a dynamic tensor of `size` rows is made: 16, powers
+/// The largest first size for which a kernel of a dynamic tensor of `size` rows is made: 8, powers
 /// of two up to 4096, 65536 or kMostDynamic.
 int64_t dynamic_limit(int64_t size);
 /// Whether kernels can take the first size of the tensor at run time: it has one, of at most

@@ -5,6 +5,8 @@
 #include "tests/support/small_kernels.h"
 #include "tests/support/use_fake_cuda.h"
 #include "tilewright/autotune/specialization.h"
+#include "tilewright/ir/parse.h"
+#include "tilewright/ir/print.h"
 
 namespace tilewright {
 namespace {
@@ -20,8 +22,7 @@ class Workspace : public ::testing::Test {
     const auto scale = testing::make_scale_into();
     const TensorSpec spec = contiguous_spec(DType::f32, {4, 4});
     const std::vector<CompileArg> specs = {spec, DType::f32, spec};
-    specialization_.traced.fn = scale.handle().trace(specs);
-    specialization_.traced.written = {false, false, true};
+    specialization_.traced = examine(ir::parse(ir::print(*scale.handle().trace(specs))));
     specialization_.device = Device::cuda(0);
     specialization_.executable =
         std::make_unique<const runtime::Executable>(plan(), binaries_, parameters(), 0);
